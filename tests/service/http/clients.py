@@ -19,6 +19,7 @@ FIELDS: dict[str, Any] = {"q": "Hi.", "source": "en", "target": "de"}
 STREAM = "/translate/stream"
 JSON = {"Content-Type": "application/json"}
 EVENTS = {"Accept": "text/event-stream"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 Post = Callable[..., dict[str, Any]]
 
 
@@ -35,6 +36,22 @@ def routes_of(app: FastAPI) -> list[tuple[str, str]]:
         if route.path is not None
         for method in route.methods or {"WS"}
     )
+
+
+def multipart(**parts: Any) -> dict[str, Any]:
+    """For httpx's `files`: fields, and files as name and content."""
+    return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
+
+
+def error_members(path: str) -> set[str]:
+    """The members of an error, by the prefix of an API."""
+    members = {
+        ("/v2/", "/v3/"): {"message"},
+        ("/v1/chat/", "/v1/models", "/language/"): {"error"},
+        ("/v1/",): {"code", "message"},
+    }
+    found = (names for prefixes, names in members.items() if path.startswith(prefixes))
+    return next(found, {"error", "code", "request_id"})
 
 
 def events_of(body: str) -> list[tuple[str, dict[str, Any]]]:

@@ -18,7 +18,7 @@ from starlette.testclient import WebSocketDenialResponse
 from service.app import create_app
 from service.settings import Settings, read_settings
 from tests.service.fakes import FakeRunner, fake_model
-from tests.service.http.clients import FIELDS, STREAM, client_of, routes_of
+from tests.service.http.clients import FIELDS, STREAM, client_of, error_members, routes_of
 from tests.service.served import served
 
 NAME = "translate.example"
@@ -55,15 +55,6 @@ OWN: dict[str, dict[str, str]] = {
     "an allowed page": {"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site"},
 }
 TYPES = ("application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x")
-WORDS = {
-    "/v2/": {"message"},
-    "/v3/": {"message"},
-    "/v1/chat/": {"error"},
-    "/v1/models": {"error"},
-    "/v1/": {"code", "message"},
-    "/language/": {"error"},
-}
-"""The members of an error, by the prefix of an API."""
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +105,7 @@ def check_error(path: str, body: Any, words: str) -> None:
     """The body has its API's members, and the words."""
     if body is not None:
         found = body if isinstance(body, dict) else json.loads(body)
-        expected = (members for prefix, members in WORDS.items() if path.startswith(prefix))
-        assert set(found) == next(expected, {"error", "code", "request_id"})
+        assert set(found) == error_members(path)
         assert words in json.dumps(found)
 
 

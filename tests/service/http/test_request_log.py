@@ -48,8 +48,8 @@ def test_a_request_is_one_line_of_json_without_its_text(
     assert line["max_decode_seconds"] + line["max_queue_seconds"] <= line["seconds"]
 
 
-def test_a_refused_request_is_logged_with_its_outcome(
-    client: TestClient, capsys: pytest.CaptureFixture[str]
+def test_a_request_that_is_refused_or_fails_is_logged_with_its_outcome(
+    runner: FakeRunner, client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     configure_logs("info", "json", sys.stderr)
     client.post("/translate", json={**FIELDS, "q": "x" * 1001})
@@ -60,12 +60,15 @@ def test_a_refused_request_is_logged_with_its_outcome(
         client.websocket_connect(STREAM, headers=headers),
     ):
         pass
-    too_long, unknown, foreign = requests(capsys)
+    runner.fail_next_step = True
+    client.post("/translate", json=FIELDS, headers=EVENTS)
+    too_long, unknown, foreign, failed = requests(capsys)
     assert (too_long["outcome"], too_long["status"]) == ("rejected", 413)
     assert (unknown["endpoint"], unknown["status"]) == ("other", 404)
     assert SECRET not in json.dumps(unknown)
     assert (foreign["request_id"], foreign["endpoint"]) == ("ws", STREAM)
     assert (foreign["status"], foreign["outcome"]) == (403, "rejected")
+    assert (failed["status"], failed["outcome"]) == (500, "error")
 
 
 def test_probes_and_what_a_full_server_refuses_are_logged_only_for_debugging(
@@ -92,16 +95,6 @@ def test_each_request_of_a_websocket_is_logged_under_the_connections_id(
     assert [line["request_id"] for line in logged] == ["ws-1", "ws-2", "ws-3"]
     assert [line["outcome"] for line in logged] == ["ok", "client_error", "ok"]
     assert SECRET not in json.dumps(logged)
-
-
-def test_a_stream_that_fails_is_logged_as_failed(
-    runner: FakeRunner, client: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
-    configure_logs("info", "json", sys.stderr)
-    runner.fail_next_step = True
-    client.post("/translate", json=FIELDS, headers=EVENTS)
-    (line,) = requests(capsys)
-    assert (line["outcome"], line["status"]) == ("error", 500)
 
 
 def test_an_unforeseen_error_is_logged_with_its_place_but_no_values(

@@ -27,6 +27,7 @@ from tests.service.http.wire_client import (
     ServerProcess,
     frame,
     handshake,
+    head,
 )
 
 SECRET = "SESAME" * 3
@@ -36,15 +37,9 @@ ADDRESSES = ("198.51.100.77", "2001:db8:77:88::99")
 
 
 def post(body: bytes, media_type: str, *headers: str, query: str = "") -> bytes:
-    lines = [
-        f"POST /translate{query} HTTP/1.1",
-        "Host: test",
-        f"Content-Type: {media_type}",
-        f"Content-Length: {len(body)}",
-        "Connection: close",
-        *headers,
-    ]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+    size = f"Content-Length: {len(body)}"
+    own = f"Content-Type: {media_type}", size, "Connection: close"
+    return head(f"/translate{query}", *own, *headers) + body
 
 
 def requests() -> Iterator[bytes]:
@@ -102,9 +97,9 @@ def test_no_log_of_any_level_shows_what_clients_send(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path / "log", is_debugged=True)
     for request in requests():
         server.exchange(request)
-    for head, frames in websockets():
+    for opening, frames in websockets():
         with server.connect() as client:
-            client.sendall(head)
+            client.sendall(opening)
             answer = client.recv(65536)
             if answer.startswith(b"HTTP/1.1 101") and frames:
                 client.sendall(frames + frame(CLOSE, (1000).to_bytes(2, "big")))

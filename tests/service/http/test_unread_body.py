@@ -22,6 +22,7 @@ from service.http.middleware import Exchange
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.http.clients import FIELDS, JSON
+from tests.service.http.wire_client import head
 from tests.service.served import Served, served
 
 FIVE_MEGABYTES = 5 * 2**20
@@ -33,11 +34,6 @@ GONE = 'dragoman_requests_total{endpoint="/translate",outcome="cancelled"}'
 def server(runner: FakeRunner) -> Iterator[Served]:
     with served(create_app(Settings(), [fake_model(runner)])) as server:
         yield server
-
-
-def head(path: str = "/translate", *headers: str) -> bytes:
-    lines = [f"POST {path} HTTP/1.1", "Host: x", *headers, "", ""]
-    return "\r\n".join(lines).encode()
 
 
 def read_answer(client: socket.socket) -> tuple[int, dict[str, Any]]:
@@ -84,27 +80,10 @@ def test_every_client_reads_why_five_megabytes_are_refused(
         assert json.load(answer)["error"]
 
 
-def test_a_server_that_takes_no_work_refuses_readably_and_small_bodies_close_nothing(
-    server: Served,
-) -> None:
+def test_a_server_that_takes_no_work_refuses_readably(server: Served) -> None:
     server.app.state.server.engines["fake"].refuse_new_work()
     response = httpx.post(f"{server.url}/translate", content=b"a" * FIVE_MEGABYTES, headers=JSON)
     assert (response.status_code, response.json()["code"]) == (503, "draining")
-    with server.connect() as client:
-        for _ in range(3):
-            client.sendall(head("/translate", f"Content-Length: {len(BODY)}") + BODY)
-            assert read_answer(client)[0] == 503
-
-
-def test_the_answer_comes_before_the_body_has(server: Served) -> None:
-    """A raw client that reads first and sends its body later."""
-    with server.connect() as client:
-        client.sendall(head("/translate", f"Content-Length: {FIVE_MEGABYTES}"))
-        status, body = read_answer(client)
-        assert (status, body["code"]) == (415, "unsupported_media_type")
-        client.sendall(b"a" * FIVE_MEGABYTES)
-        client.settimeout(60)
-        assert is_ended(client)
 
 
 def test_a_client_that_waits_for_100_continue_is_refused_without_it(server: Served) -> None:
@@ -183,38 +162,21 @@ LEAVING = pytest.mark.parametrize("how", ["close", "reset", "half-close"])
 
 @LEAVING
 @pytest.mark.parametrize(
-    ("size", "sent"),
+    ("kind", "size", "sent"),
     [
-        ("Content-Length: 1000", b""),
-        ("Content-Length: 1000", b'{"q":'),
-        ("Transfer-Encoding: chunked", b'5\r\n{"q":\r\n'),
+        ("application/json", "Content-Length: 1000", b'{"q":'),
+        ("application/json", "Transfer-Encoding: chunked", b'5\r\n{"q":\r\n'),
+        ("multipart/form-data; boundary=B", "Content-Length: 1000", b"--B\r\n"),
     ],
 )
 def test_leaving_while_sending_the_body_is_no_error(
-    server: Served, caplog: pytest.LogCaptureFixture, how: str, size: str, sent: bytes
+    server: Served, caplog: pytest.LogCaptureFixture, how: str, kind: str, size: str, sent: bytes
 ) -> None:
     client = server.connect()
-    client.sendall(head("/translate", "Content-Type: application/json", size) + sent)
+    client.sendall(head("/translate", f"Content-Type: {kind}", size) + sent)
     time.sleep(0.05)
     leave(client, how)
     until(lambda: server.count(GONE) == 1)
-    assert_no_error(server, caplog)
-
-
-@LEAVING
-def test_leaving_while_the_answer_is_computed_is_no_error(
-    server: Served, runner: FakeRunner, caplog: pytest.LogCaptureFixture, how: str
-) -> None:
-    for num_gone, accept in enumerate(("*/*", "text/event-stream"), start=1):
-        runner.gate.clear()
-        client = server.connect()
-        announced = (f"Content-Length: {len(BODY)}", f"Accept: {accept}")
-        client.sendall(head("/translate", "Content-Type: application/json", *announced) + BODY)
-        until(lambda: bool(runner.running))
-        leave(client, how)
-        until(lambda num=num_gone: server.count(GONE) == num)
-        runner.gate.set()
-        until(lambda: not runner.running)
     assert_no_error(server, caplog)
 
 

@@ -125,18 +125,15 @@ def answer_of(received: bytes) -> tuple[int, dict[str, Any]]:
     return int(head.split()[1]), json.loads(body)
 
 
+def head(path: str, *headers: str, method: str = "POST") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: test", *headers, "", ""]
+    return "\r\n".join(lines).encode("latin-1")
+
+
 def handshake(*headers: str, path: str = "/translate/stream") -> bytes:
     key = base64.b64encode(os.urandom(16)).decode()
-    lines = [
-        f"GET {path} HTTP/1.1",
-        "Host: test",
-        "Connection: Upgrade",
-        "Upgrade: websocket",
-        "Sec-WebSocket-Version: 13",
-        f"Sec-WebSocket-Key: {key}",
-        *headers,
-    ]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+    asked = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"]
+    return head(path, *asked, f"Sec-WebSocket-Key: {key}", *headers, method="GET")
 
 
 def frame(opcode: int, data: bytes = b"", *, is_last: bool = True) -> bytes:

@@ -18,7 +18,7 @@ from service.settings import Settings
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
 from tests.service.fakes import FakeRunner, fake_model
-from tests.service.http.clients import FIELDS, STREAM
+from tests.service.http.clients import FIELDS, STREAM, multipart
 from tests.service.served import Served, served
 
 PAIRS = (("en", "de"), ("de", "en"))
@@ -37,10 +37,7 @@ WAYS = {
     "bearer": lambda key: ("/translate", {"json": FIELDS, "headers": bearer(key)}),
     "json": lambda key: ("/translate", {"json": {**FIELDS, "api_key": key}}),
     "form": lambda key: ("/translate", {"data": {**FIELDS, "api_key": key}}),
-    "multipart": lambda key: (
-        "/translate",
-        {"files": {name: (None, value) for name, value in {**FIELDS, "api_key": key}.items()}},
-    ),
+    "multipart": lambda key: ("/translate", {"files": multipart(**FIELDS, api_key=key)}),
     "query": lambda key: ("/translate", {"params": {**FIELDS, "api_key": key}}),
     "query beside a body": lambda key: ("/translate", {"params": {"api_key": key}, "json": FIELDS}),
     "plain text": lambda key: (
@@ -101,6 +98,20 @@ def last_of(socket: ClientConnection) -> dict[str, Any]:
         pass
     last: dict[str, Any] = message
     return last
+
+
+class Clock:
+    """It stands 100 seconds before the end of a November."""
+
+    seconds = 1_796_083_200.0 - 100
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from tests.service.http.access.conftest import (
     used,
 )
 from tests.service.http.clients import FIELDS, routes_of
+from tests.service.http.wire_client import head
 
 
 def test_a_key_is_understood_in_every_way_that_clients_send_it(
@@ -155,8 +156,7 @@ def test_a_websocket_takes_its_key_from_the_head_or_the_first_message(
 def test_a_wrong_key_in_the_head_is_refused_before_the_body_is_read(serve: Serve) -> None:
     server = serve(api_keys="required")
     with server.connect() as client:
-        client.sendall(
-            b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n"
-            b"Authorization: Bearer wrong\r\nContent-Type: application/json\r\n\r\n"
-        )
+        kind = "Content-Type: application/json"
+        sent = head("/translate", "Content-Length: 1000", "Authorization: Bearer wrong", kind)
+        client.sendall(sent)
         assert client.recv(65536).startswith(b"HTTP/1.1 403")

@@ -11,36 +11,14 @@ import pytest
 from service.errors import InvalidKey, QuotaExceeded, StorageFailed
 from service.http.access.caller import UNKNOWN, client_address
 from service.http.access.key_ring import KeyRing
-from service.stores.api_key import ApiKey, KeyOptions, read_key
+from service.stores.api_key import ApiKey, KeyOptions
 from service.stores.keys import KeyStore, Used
-
-NOVEMBER_ENDS = 1_796_083_200.0  # 2026-12-01T00:00Z
-
-
-class Clock:
-    seconds = NOVEMBER_ENDS - 100
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from tests.service.http.access.conftest import Clock
 
 
 def use(ring: KeyRing, key: ApiKey, num_characters: int) -> None:
     ring.usage.reserve(key, num_characters)
     ring.usage.settle(key, num_characters, is_used=True)
-
-
-def test_the_database_never_has_the_secret(store: KeyStore, tmp_path: Path) -> None:
-    written, key = store.create(KeyOptions(name="Anna"))
-    assert written.startswith(f"drg_{key.id}_")
-    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"Anna" in content
-    assert written[-48:].encode() not in content
-    assert written[-48:] not in repr(store.read_keys()) + repr(read_key(written))
 
 
 async def test_a_key_that_is_made_changed_and_revoked_elsewhere_is_known(
@@ -167,9 +145,7 @@ async def test_the_server_stores_what_was_used_when_it_ends(
         ("192.0.2.7", "192.0.2.7"),
         ("::ffff:192.0.2.7", "192.0.2.7"),
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
         ("fe80::1%eth0", "fe80::/64"),
-        ("", UNKNOWN),
         (None, UNKNOWN),
         ("testclient", UNKNOWN),
         ("192.0.2.7, 192.0.2.8", UNKNOWN),

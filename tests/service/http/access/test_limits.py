@@ -19,6 +19,7 @@ from service.http.access.windows import BoundedMemory, MinuteWindows
 from service.stores.keys import KeyStore, Used, month_of
 from tests.service.fakes import FakeRunner, until
 from tests.service.http.access.conftest import (
+    Clock,
     MakeKey,
     Serve,
     bearer,
@@ -28,7 +29,10 @@ from tests.service.http.access.conftest import (
     used,
 )
 from tests.service.http.clients import EVENTS, FIELDS
+from tests.service.http.wire_client import head
 from tests.service.served import Served
+
+KIND = "Content-Type: application/json"
 
 
 def test_requests_over_the_limit_are_told_which_and_when_to_come_back(serve: Serve) -> None:
@@ -92,10 +96,7 @@ def test_a_client_that_does_not_send_its_body_holds_a_place_and_is_counted(serve
     server = serve(concurrent_requests=1, requests_per_minute=2)
     access = server.app.state.server.access
     with server.connect() as client:
-        client.sendall(
-            b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n"
-            b"Content-Type: application/json\r\n\r\n{"
-        )
+        client.sendall(head("/translate", "Content-Length: 9", KIND) + b"{")
         until(lambda: bool(access._num_at_once))
         assert translate(server).json()["code"] == "too_many_at_once"
     until(lambda: not access._num_at_once)
@@ -209,11 +210,8 @@ def test_who_leaves_before_an_answer_has_used_its_characters(
     in_progress = server.app.state.server.dispatcher
     body = json.dumps(FIELDS).encode()
     with server.connect() as client:
-        client.sendall(
-            f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
-            f"Content-Type: application/json\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
-            + body
-        )
+        sent = f"Content-Length: {len(body)}", f"Authorization: Bearer {key}"
+        client.sendall(head("/translate", KIND, *sent) + body)
         until(lambda: in_progress.num_in_progress == 1)
     until(lambda: in_progress.num_in_progress == 0)
     until(lambda: used(server, key) == 3)
@@ -309,15 +307,10 @@ def test_messages_at_the_same_time_are_bounded_and_their_places_come_back(
         runner.gate.set()
 
 
-class Clock:
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seconds = 1_000_000_007.0
-        monkeypatch.setattr(time, "time", lambda: self.seconds)
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
+def clock(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    monkeypatch.setattr(time, "time", clock)
+    return clock
 
 
 @pytest.mark.parametrize("amount", [1, 3, 10])

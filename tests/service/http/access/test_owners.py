@@ -176,6 +176,8 @@ def test_a_list_has_ones_own_and_nobodys_and_for_an_admin_all(
     assert names(bearer(one)) == names(bearer(other)) == ["pets", "shared"]
     assert names(bearer(admin)) == ["pets", "pets", "shared"]
     assert names({}) == ["shared"]
+    for found in stored.all(EVERYBODY):  # as a command names it, by its owner too
+        assert stored.get(Owner(found.owner).qualified(found.name), EVERYBODY) == found
 
 
 def test_nobodys_glossary_is_used_by_all_and_changed_by_admins(
@@ -223,13 +225,3 @@ def test_an_owner_has_room_for_so_many_glossaries_and_terms(
     assert put(other, "c", 5)[0] == 201
     assert answer("DELETE", f"{server.url}/glossaries/a", one)[0] == 204
     assert put(one, "c", 2)[0] == 201
-
-
-def test_a_command_names_a_keys_glossary_by_both(serve: Serve, make_key: MakeKey) -> None:
-    key = make_key()
-    server = serve(api_keys="required")
-    answer("POST", f"{server.url}/glossaries", key, json=PETS)
-    stored: GlossaryStore = server.app.state.server.glossaries
-    (found,) = stored.all(EVERYBODY)
-    qualified = Owner(found.owner).qualified("pets")
-    assert stored.get(qualified, EVERYBODY) == found

@@ -78,13 +78,6 @@ def test_a_stream_of_a_suggested_text_adds_up_to_the_suggestion(
     assert message["translatedText"] == parts == ["HO.", "Servus."]
 
 
-def test_where_suggestions_are_off_none_is_taken(serve: Serve) -> None:
-    server = serve()
-    answer = post(server, "/suggest", **SUGGESTED)
-    assert (answer.status_code, answer.json()["code"]) == (403, "suggestions_off")
-    assert httpx.get(f"{server.url}/frontend/settings").json()["suggestions"] is False
-
-
 @pytest.mark.parametrize(
     ("changed", "status"),
     [

@@ -14,11 +14,10 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
-from tests.service.http.clients import JSON
+from tests.service.http.clients import FORM, JSON
 
 GERMAN = "Das ist ein Satz in deutscher Sprache."
 PAIRS = (("de", "en"), ("en", "de"), ("zh", "en"), ("en", "zh"))
-FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 PHP = {"Content-Type": "multipart/form-data; boundary=------------------------d74496d66958873e"}
 NO_PARTS = b"--------------------------d74496d66958873e--\r\n"
 
@@ -113,10 +112,3 @@ def test_traduzir_paginas_web_sends_a_form_and_reads_the_detected_language(
     found = client.post("/translate", content=body, headers=FORM).json()
     assert found["translatedText"] == GERMAN.upper()
     assert found["detectedLanguage"]["language"] == "de"
-
-
-def test_calibres_translator_of_books_sends_the_form_of_its_engine(client: TestClient) -> None:
-    """docs/clients.md has the engine's description."""
-    body = "q=Ein+Absatz%0Ain+zwei+Zeilen.&source=de&target=en&split_sentences=nonewlines"
-    answer = client.post("/translate", content=body, headers=FORM)
-    assert answer.json() == {"translatedText": "EIN ABSATZ IN ZWEI ZEILEN."}

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.conftest import FullDisk
 from tests.service.fakes import FakeRunner
 from tests.service.http.clients import FIELDS, by_events, by_websocket, client_of
 
@@ -230,16 +229,3 @@ def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:
 
 def languages(target: str) -> dict[str, str]:
     return {"source_lang": "en", "target_lang": target}
-
-
-def test_a_full_disk_is_said_and_glossaries_are_stored_once_there_is_room(
-    stored: TestClient, full_disk: FullDisk
-) -> None:
-    with full_disk(0):
-        refused = create(stored)
-        assert refused.status_code == 503
-        assert refused.json()["code"] == "storage_failed"
-        assert int(refused.headers["Retry-After"]) > 0
-        assert ask(stored).status_code == 200
-    assert create(stored).status_code == 201
-    assert translated(stored, glossary="pets") == "A Hund."

@@ -79,12 +79,6 @@ def test_what_is_refused(
     assert message in refused(ask(client, **changed), status)
 
 
-def test_other_content_types_paths_and_methods(client: TestClient) -> None:
-    refused(client.post(PATH, content=b"a", headers={"Content-Type": "text/plain"}), 415)
-    refused(client.get(PATH + "/nowhere"), 404)
-    refused(client.delete(PATH), 405)
-
-
 def test_languages_are_detected(client: TestClient) -> None:
     texts = ["Where is the library?", "图书馆在哪里？"]
     for sent in ({"json": {"q": texts}}, {"data": {"q": texts}}, {"params": {"q": texts}}):

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from tests.service.http.clients import EVENTS, FIELDS, by_websocket
+from tests.service.http.clients import EVENTS, FIELDS, by_websocket, multipart
 
 STRICT = {"Prefer": "handling=strict"}
 HEADER = "X-Ignored-Fields"
@@ -77,10 +77,6 @@ def test_the_querys_fields_beside_a_body_are_named(client: TestClient) -> None:
         assert answer.headers[HEADER] == "target, x"
     answer = client.post("/translate?source=en&target=de&q=b", content="a", headers=PLAIN)
     assert (answer.text, answer.headers[HEADER]) == ("A", "q")
-
-
-def multipart(**parts: Any) -> dict[str, Any]:
-    return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
 
 
 @pytest.mark.parametrize("path", ["/translate", "/language/translate/v2"])

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app, drain
 from service.settings import Settings
-from tests.service.fakes import EOS, TAG, FakeRunner, fake_model, until
+from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.http.clients import EVENTS, STREAM, events_of, last_message
 
 ZH_EN, EN_DE = (("zh", "en"), ("en", "zh")), (("en", "de"), ("de", "en"))
@@ -210,12 +210,6 @@ def test_a_dead_engine_takes_only_its_own_pairs_with_it(client: TestClient) -> N
     assert ask(client)["code"] == "not_ready"
     assert ask(client, target="de")["code"] == "not_ready"
     assert ask(client, source="de")["translatedText"] == "A B"
-
-
-def test_sentences_reach_each_model_in_its_own_form(client: TestClient, runners: Runners) -> None:
-    ask(client, q="ab,", target="de")
-    assert runners["first"].admitted == [[TAG, *b"ab,", EOS]]
-    assert runners["second"].admitted == [[TAG, *b"AB,", EOS]]
 
 
 @pytest.mark.parametrize("limit_seconds", [60, 0.05])

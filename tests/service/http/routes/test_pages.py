@@ -170,11 +170,3 @@ def test_a_part_can_be_switched_off(setting: str, missing: list[str], served: li
     with client_of(**{setting: False}) as client:
         statuses = {path: client.get(path).status_code for path in (*missing, *served)}
     assert statuses == dict.fromkeys(missing, 404) | dict.fromkeys(served, 200)
-
-
-def test_metrics_have_one_label_for_the_files(client: TestClient) -> None:
-    client.get("/docs/start.js")
-    client.get("/docs/elsewhere.js")
-    text = client.get("/metrics").text
-    assert 'endpoint="/docs/"' in text
-    assert "start.js" not in text

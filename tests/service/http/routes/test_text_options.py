@@ -256,11 +256,3 @@ def test_a_word_of_two_languages_is_of_the_preferred_one(
     target = "de" if language == "de" else "en"  # the fake model does not translate from German
     fields = {"q": "Pizza", "source": "auto", "target": target, "preferred_languages": preferred}
     assert post(client, **fields)["detectedLanguage"]["language"] == language
-
-
-@pytest.mark.parametrize("way", ["json", "data", "params"])
-def test_detect_takes_preferred_languages_in_every_way(client: TestClient, way: str) -> None:
-    for preferred, language in (("de", "de"), (["de"], "de"), ([], "en")):
-        fields: dict[str, Any] = {"q": "Pizza", "preferred_languages": preferred}
-        (found,) = client.post("/detect", **{way: fields}).json()
-        assert found["language"] == language

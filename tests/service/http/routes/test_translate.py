@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.settings import Settings
 from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model, until
-from tests.service.http.clients import FIELDS, JSON, by_json, client_of
+from tests.service.http.clients import FIELDS, JSON, by_json
 
 
 def refuse(client: TestClient, status: int, code: str, **fields: Any) -> str:
@@ -61,16 +61,8 @@ def test_alternatives_join_each_sentences_next_best(client: TestClient) -> None:
         "translatedText": "HI. BYE.",
         "alternatives": ["HI.* BYE.*", "HI.** BYE.**"],
     }
-    assert by_json(client, q=["Hi.", ""], alternatives=1)["alternatives"] == [["HI.*"], []]
-
-
-def test_details_tell_each_sentence(client: TestClient) -> None:
-    details = by_json(client, q=["Hi there.", ""], details=True)["details"]
-    assert [len(text["sentences"]) for text in details] == [1, 0]
-    first = details[0]["sentences"][0]
-    assert first["target"] == first["source"].upper() == "".join(first["tokens"])
-    assert len(first["log_probs"]) == len(first["tokens"]) + 1
-    assert first["finish_reason"] == "stop"
+    answer = by_json(client, q=["Hi.", ""], alternatives="1")  # a string, as some clients write it
+    assert answer["alternatives"] == [["HI.*"], []]
 
 
 def test_details_tell_which_words_translate_each_other_and_how_sure_the_model_is(
@@ -78,7 +70,9 @@ def test_details_tell_which_words_translate_each_other_and_how_sure_the_model_is
 ) -> None:
     """The fake calibration is the mean log-probability, -0.5, once for words, twice for the whole;
     punctuation is not rated, and a pair that was not measured has no confidence."""
-    (sentence,) = by_json(client, q="Hi, Tom.", details=True)["details"][0]["sentences"]
+    texts = by_json(client, q=["Hi, Tom.", ""], details=True)["details"]
+    (sentence,), none = (text["sentences"] for text in texts)
+    assert (none, len(sentence["log_probs"])) == ([], len(sentence["tokens"]) + 1)
     links = [[0, 2, 0, 2], [2, 3, 2, 3], [4, 7, 4, 7], [7, 8, 7, 8]]
     assert [link[:4] for link in sentence["alignment"]] == links
     assert all(0 < link[4] <= 1 for link in sentence["alignment"])
@@ -145,7 +139,6 @@ def test_what_cannot_be_translated_is_refused(
 @pytest.mark.parametrize(
     ("fields", "word"),
     [
-        ({"format": "pdf"}, "format"),
         ({"keep": 5}, "keep must be a string or a list of at most 100"),
         ({"keep": [" "]}, "at most 200 characters and not only spaces"),
         ({"keep": ["a"] * 101}, "at most 100 strings"),
@@ -180,7 +173,6 @@ def test_bad_fields_are_named(client: TestClient, fields: dict[str, Any], word: 
         (400, "invalid_json", b"[" * 100_000),
         (400, "invalid_json", b'{"q": NaN}'),
         (400, "invalid_json", rb'{"q": "\ud800", "source": "en", "target": "de"}'),
-        (400, "invalid_json", rb'{"\ud800": 1}'),
         (422, "invalid_field", b"[]"),
         (400, "missing_field", b'{"q": "a", "source": "en"}'),
     ],
@@ -223,11 +215,6 @@ def test_a_body_over_the_limit_is_refused_announced_or_chunked(client: TestClien
     chunks = (body[i : i + 65536] for i in range(0, len(body), 65536))
     response = client.post("/translate", content=chunks, headers=JSON)
     expect_error(client, response, 413, "body_too_large")
-
-
-def test_a_megabyte_of_spaces_comes_back_where_it_is_allowed() -> None:
-    with client_of(max_characters=2_000_000, max_body_bytes=2_000_000) as client:
-        assert by_json(client, q=" " * 1_000_000) == {"translatedText": " " * 1_000_000}
 
 
 def test_a_long_sentence_is_cut_and_nothing_is_lost(client: TestClient) -> None:
@@ -290,11 +277,9 @@ def test_a_length_bound_must_have_room_for_the_models_language_tag(runner: FakeR
     "fields",
     [
         {},
-        {"prefix": None, "k": 1},
         {"prefix": "HI ", "k": 10},
         {"prefix": "☃ never"},
         {"q": "", "prefix": "HI"},
-        {"q": "🙂", "prefix": ""},
         {"source": "auto", "q": "Where is the library?"},
         {"q": "One. Two. Three.", "prefix": "ONE. TW"},
         {"q": "Keep {name} here.", "prefix": "KEEP {name}"},
