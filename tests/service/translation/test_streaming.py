@@ -39,18 +39,6 @@ def test_pieces_join_to_the_text_in_whatever_order_sentences_grow(
     assert told == expected
 
 
-def test_a_later_sentence_waits_for_the_earlier_one() -> None:
-    growing = StreamAssembler(0, ["", " ", "\n"], [FakeStreamDecoder(), FakeStreamDecoder()])
-    growing.grow(1, [ord("b")])
-    growing.finish(1, "b")
-    assert list(growing.pieces()) == []
-    growing.grow(0, [ord("a")])
-    assert [(p.text, p.sentence) for p in growing.pieces()] == [("a", 0)]
-    growing.finish(0, "a!")
-    assert [(p.text, p.sentence) for p in growing.pieces()] == [("!", 0), (" b", 1), ("\n", 1)]
-    assert list(growing.pieces()) == []
-
-
 async def test_short_work_runs_at_once_and_long_work_in_another_thread() -> None:
     own = threading.get_ident()
     assert await text_work(20, threading.get_ident) == own
