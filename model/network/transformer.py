@@ -120,10 +120,6 @@ class Transformer(nn.Module):
         """memory (B, S, D) -> each decoder layer's keys and values, (B, H, S, E)."""
         return [layer.memory_attention.project_kv(memory) for layer in self.decoder_layers]
 
-    def step(self, tokens: Tensor, context: StepContext) -> Tensor:
-        """Extend every row by one token: tokens (B,) -> logits of the next one (B, V)."""
-        return self.output(self.step_states(tokens, context))
-
     def step_states(self, tokens: Tensor, context: StepContext) -> Tensor:
         """Extend every row by one token: tokens (B,) -> decoder states (B, D), without the output
         layer."""

@@ -31,10 +31,6 @@ int32_t dragoman_logits(Network *, float *logits);
 int32_t dragoman_rank(Network *, int32_t count, float *log_probs, int64_t *tokens);
 int32_t dragoman_reorder(Network *, int32_t rows, const int32_t *row, const int64_t *sources,
                          int32_t length);
-int32_t dragoman_advance(const SearchState *, const int64_t *members, int32_t slots, int32_t width,
-                         const int64_t *by_slot, int32_t rows, int32_t count,
-                         const float *log_probs, const int64_t *tokens, const bool *is_failed,
-                         int64_t *sources);
 int32_t dragoman_stable_lengths(const SearchState *, const int64_t *members, int32_t slots,
                                 int64_t *lengths);
 int32_t dragoman_linear(int32_t kernels, int32_t activation, int32_t is_quantised, int32_t rows,

@@ -276,18 +276,6 @@ int32_t dragoman_reorder(Network *network, int32_t rows, const int32_t *row, con
     });
 }
 
-int32_t dragoman_advance(const SearchState *state, const int64_t *members, int32_t slots,
-                         int32_t width, const int64_t *by_slot, int32_t rows, int32_t count,
-                         const float *log_probs, const int64_t *tokens, const bool *is_failed,
-                         int64_t *sources) {
-    return done([&] {
-        require(state);
-        Offers offers{count, log_probs, tokens, is_failed};
-        require_advance(*state, members, slots, width, by_slot, rows, offers, sources);
-        advance(*state, members, slots, width, by_slot, offers, sources);
-    });
-}
-
 int32_t dragoman_stable_lengths(const SearchState *state, const int64_t *members, int32_t slots,
                                 int64_t *lengths) {
     return done([&] {

@@ -126,30 +126,6 @@ void require_searches(const SearchState &state, const int64_t *members, int slot
     }
 }
 
-void require_advance(const SearchState &state, const int64_t *members, int slots, int width,
-                     const int64_t *by_slot, int rows, const Offers &offers,
-                     const int64_t *sources) {
-    require_searches(state, members, slots);
-    require_running(state, members, slots);
-    if (slots == 0) return;
-    require(is_within(width, 1, kMostRoom) && is_within(rows, 1, kMostRoom));
-    require(is_within(offers.count, 1, kMostVocabulary));
-    require(by_slot && offers.log_probs && offers.tokens && offers.is_failed && sources);
-    std::vector<bool> is_taken(rows);
-    for (int i = 0; i < slots; i++) {
-        int64_t beam = state.integers[members[i]].beam_size;
-        require(beam <= width);
-        const int64_t *own = by_slot + static_cast<size_t>(i) * width;
-        for (int64_t k = 0; k < beam; k++) {
-            require(is_below(own[k], rows) && !is_taken[own[k]]);
-            is_taken[own[k]] = true;
-            const size_t first = static_cast<size_t>(own[k]) * offers.count;
-            if (state.utf8.spelled)
-                require_below(offers.tokens + first, offers.count, state.utf8.tokens);
-        }
-    }
-}
-
 bool NetworkBounds::is_encoded(int64_t slot) const {
     return is_below(slot, room_.max_slots) && memory_lengths_[slot] > 0;
 }

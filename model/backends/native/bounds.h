@@ -34,11 +34,6 @@ void require_linear(int kernels, int activation, int rows, int inputs, int outpu
 // The searches of different slots `members`, before a step or between two.
 void require_searches(const SearchState &state, const int64_t *members, int slots);
 
-// `rows`: of `sources`; by_slot (slots, width) has their numbers.
-void require_advance(const SearchState &state, const int64_t *members, int slots, int width,
-                     const int64_t *by_slot, int rows, const Offers &offers,
-                     const int64_t *sources);
-
 // What one network holds, against which the arguments of its calls are checked.
 class NetworkBounds {
   public:

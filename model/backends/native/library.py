@@ -36,7 +36,6 @@ _ARGUMENTS: dict[str, list[object]] = {
     "dragoman_logits": [_pointer, _pointer],
     "dragoman_rank": [_pointer, _int, _pointer, _pointer],
     "dragoman_reorder": [_pointer, _int, _pointer, _pointer, _int],
-    "dragoman_advance": [*[_pointer] * 2, _int, _int, _pointer, _int, _int, *[_pointer] * 4],
     "dragoman_stable_lengths": [_pointer, _pointer, _int, _pointer],
     "dragoman_linear": [*[_int] * 6, *[_pointer] * 4],
     "dragoman_time_linear": [_int] * 5,

@@ -168,6 +168,21 @@ async def test_others_are_answered_while_a_model_loads() -> None:
         await waiting
 
 
+async def test_a_model_with_a_crowd_in_a_step_without_end_holds_back_no_other() -> None:
+    async with store_of(2, limit=2) as store:
+        await store.ask("0")
+        await store.ask("1")
+        resident = store.pool.models["0"].resident
+        assert resident is not None
+        runner = resident.loaded.runner
+        runner.gate.clear()
+        crowd = [asyncio.create_task(store.ask("0", text=f"a{number}")) for number in range(100)]
+        await eventually(runner.is_stepping.is_set)
+        assert await store.ask("1", text="cd") == ["1"]
+        runner.gate.set()
+        assert await asyncio.gather(*crowd) == [["1"]] * 100
+
+
 async def test_a_request_that_waits_has_its_deadline_or_is_told_when_to_come_back() -> None:
     async with store_of(3, limit=3, max_waiting=2) as store:
         store.gate.clear()

@@ -100,6 +100,22 @@ async def test_a_worker_alone_at_work_has_all_cores_and_several_share_them() -> 
         assert runners[0].sharers[-1] == 1
 
 
+async def test_workers_of_different_engines_share_the_cores_too() -> None:
+    one, other = FakeRunner(), FakeRunner()
+    other.gate.clear()
+    busy_workers: set[Worker] = set()
+    async with (
+        engine_of(one, busy_workers=busy_workers) as engine,
+        engine_of(other, busy_workers=busy_workers) as busy,
+    ):
+        task = asyncio.create_task(busy.translate([sentence("a")]))
+        await eventually(other.is_stepping.is_set)
+        await engine.translate([sentence("b")])
+        other.gate.set()
+        await task
+    assert set(one.sharers) == {2}
+
+
 async def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
     """Until it is rebuilt. Clients that leave do not put that off, though each worker hears of
     them."""

@@ -7,8 +7,10 @@ import itertools
 from decimal import Decimal
 
 import pytest
+from babel.dates import get_month_names
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from num2words import num2words
 
 from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Check, check_sentence, check_terms
@@ -178,6 +180,16 @@ def test_another_value_does_not(
     source: str, target: str, lost: list[str], added: list[str]
 ) -> None:
     assert unmatched(find_numbers(source), find_numbers(target)) == (lost, added)
+
+
+@pytest.mark.parametrize("locale", ["en", "de", "fr", "fr_CH"])
+def test_numbers_and_months_are_spelled_as_in_other_tables(locale: str) -> None:
+    spelled = [(name, n) for n, name in get_month_names("wide", locale=locale).items()]
+    spelled += [(name, n) for n, name in get_month_names("abbreviated", locale=locale).items()]
+    spelled += [(num2words(n, lang=locale), n) for n in range(100)]
+    spelled += [(num2words(n, lang=locale, to="ordinal"), n) for n in range(20)]
+    for words, value in spelled:
+        assert value in {number.value for number in number_words(words)}, words
 
 
 @pytest.mark.parametrize("text", ["三五百", "hundertwasser", "bund", "tausendfach", "und"])
