@@ -50,6 +50,12 @@ def test_cues_are_joined_into_sentences(texts: list[str], gap: int, expected: li
         (["aaaa", "bbbb"], "one", "de", ["one", ""]),
         (["aaaa", "bbbb"], "这是一本很好的书", "zh", ["这是一本", "很好的书"]),
         (["aaaa", "bbbb"], "这是一本书，很好的", "zh", ["这是一本书，", "很好的"]),
+        (
+            ["a"],
+            "this is one long line that has more than forty two letters",
+            "de",
+            ["this is one long line that has\nmore than forty two letters"],
+        ),
         (["a"], "字" * 30, "zh", ["字" * 15 + "\n" + "字" * 15]),
         (["a"], "x" * 60, "de", ["x" * 60]),
         (
