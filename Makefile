@@ -10,7 +10,6 @@ MINUTES ?= 60
 CASES ?= 20000
 EXAMPLES ?= 2000
 MUTATIONS ?= 1000
-FUZZ_MINUTES ?= 5
 SEED ?= 1
 GPU_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 GPU_DEVICE ?= cuda
@@ -135,10 +134,9 @@ CLIENT_TESTS := python_clients isolated_clients libretranslate_tests
 clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm for some)
 	$(BIN)/pytest --timeout 600 -rs $(CLIENT_TESTS:%=tests/clients/%.py)
 
-fuzz: .venv/with-fuzz ## CASES=20000 of generated requests, EXAMPLES of messages and texts, MUTATIONS of files, FUZZ_MINUTES of markup
+fuzz: $(TESTING) ## CASES=20000 of generated requests, EXAMPLES of messages and texts, MUTATIONS of files
 	DRAGOMAN_FUZZ_CASES=$(CASES) DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) DRAGOMAN_FUZZ_MUTATIONS=$(MUTATIONS) DRAGOMAN_FUZZ_SEED=$(SEED) \
 		$(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) tests/fuzz
-	$(BIN)/python -m tests.fuzz.markup -max_total_time=$$(($(FUZZ_MINUTES) * 60)) -seed=$(SEED)
 
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
 	$(BIN)/pytest tests/deploy/redis_limits.py

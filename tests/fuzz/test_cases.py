@@ -20,8 +20,8 @@ import pytest
 
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
+from tests.fuzz.conftest import tiny_server
 from tests.fuzz.surfaces import whole_document
-from tests.fuzz.tiny_server import tiny_server
 from tests.service.served import Served
 
 ROOT = Path(__file__).parents[2]

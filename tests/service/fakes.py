@@ -62,9 +62,6 @@ class FakeTokenizer(Tokenizer):
     def target_start(self, target_language: str) -> list[int]:
         return []
 
-    def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        return [list(map(ord, text)) for text in texts]
-
     def encode_target_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [list(map(ord, text)) for text in texts]
 
@@ -143,7 +140,6 @@ class FakeRunner:
         self.running: dict[int, _Running] = {}
         self.admitted: list[list[int]] = []
         self.sentences: list[SourceSentence] = []
-        self.steps: list[list[int]] = []
         self.sharers: list[int] = []
         self.garbled: dict[str, str] = {}
         self.can_step_subset = True
@@ -192,7 +188,6 @@ class FakeRunner:
             self.fail_next_step = False
             raise RuntimeError("no step")
         taken = self.running if handles is None else {h: self.running[h] for h in handles}
-        self.steps.append(sorted(taken))
         for running in taken.values():
             running.age += 1
         streamed = {

@@ -26,7 +26,7 @@ from tests.service.http.clients import FIELDS, STREAM, by_json, last_message
 ID = "given-by-the-client"
 
 
-def test_arguments_win_over_the_environment_and_a_replica_has_its_share_of_the_machine(
+def test_arguments_win_over_the_environment_and_both_over_defaults(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DRAGOMAN_REPLICAS", "2")
@@ -35,8 +35,15 @@ def test_arguments_win_over_the_environment_and_a_replica_has_its_share_of_the_m
     settings = read_arguments({"replicas": "3", "model": "a,b"})
     assert (settings.replicas, settings.max_slots) == (3, 8)
     assert settings.model == (Path("a"), Path("b"))
-    own = read_arguments({"cpus": "2.5"}).of_one_replica()
-    assert (own.max_slots, own.device, own.threads) == (8, "cpu", 3)
+
+
+def test_a_replica_has_the_servers_settings_and_its_share_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_MAX_TEXTS", "5")
+    own = read_arguments({"cpus": "2.5", "max_slots": "8"}).of_one_replica()
+    assert (own.max_texts, own.max_slots) == (5, 8)
+    assert (own.device, own.threads) == ("cpu", 3)
     assert read_arguments({"cpus": "4", "threads": "1"}).of_one_replica().threads == 1
 
 
@@ -125,7 +132,12 @@ def test_what_ray_says_has_the_form_of_our_errors(
     body = answer.json()
     assert (body["code"], body["request_id"]) == (code, ID)
     assert "Ray's own words" not in body["error"]
-    assert client_of(app).post("/v2/translate").json().keys() == {"message"}
+
+
+def test_what_ray_says_has_the_form_of_the_paths_api() -> None:
+    answer = client_of(saying(503, {"Retry-After": "1"})).post("/v2/translate")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    assert answer.json().keys() == {"message"}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +173,6 @@ def test_a_websocket_whose_replica_is_lost_is_closed_so_that_the_client_comes_ag
 
 
 def test_a_websocket_is_closed_when_the_server_leaves_and_its_work_is_done() -> None:
-    """Requests over HTTP are still taken."""
     runner, is_leaving = FakeRunner(), asyncio.Event()
     app = create_app(Settings(), [fake_model(runner)])
     app.add_middleware(DrainingWebsockets, is_leaving=is_leaving)
@@ -177,6 +188,14 @@ def test_a_websocket_is_closed_when_the_server_leaves_and_its_work_is_done() -> 
             socket.receive_json()
         assert closed.value.code == 1012
         until(lambda: "dragoman_open_streams 0.0" in client.get("/metrics").text)
+
+
+def test_requests_over_http_are_still_taken() -> None:
+    app = create_app(Settings(), [fake_model(FakeRunner())])
+    is_leaving = asyncio.Event()
+    is_leaving.set()
+    app.add_middleware(DrainingWebsockets, is_leaving=is_leaving)
+    with TestClient(app) as client:
         assert by_json(client) == {"translatedText": "HI."}
 
 
@@ -189,10 +208,10 @@ def counted(requests: int) -> Metrics:
 
 def test_one_page_has_every_series_of_every_replica_and_describes_each_metric_once() -> None:
     replicas = {"a": counted(2), "b": counted(3)}
-    page = render_all({name: m.registry.collect() for name, m in replicas.items()}).decode()
-    lines = page.splitlines()
-    assert lines.count("# TYPE dragoman_requests_total counter") == 1
-    assert len(set(lines)) == len(lines)
+    collected = {name: metrics.registry.collect() for name, metrics in replicas.items()}
+    page = render_all({**collected, "of another version": []}).decode()
+    assert len(set(page.splitlines())) == len(page.splitlines())
+    assert page.count("# TYPE dragoman_requests_total counter") == 1
     for name, metrics in replicas.items():
         for line in metrics.render().decode().splitlines():
             if line.startswith("dragoman_requests_total"):

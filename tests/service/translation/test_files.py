@@ -1,12 +1,16 @@
-"""Files through the engine: in parts, beside others, cancelled, refused and counted."""
+"""Files through the engine: in parts, beside others, cancelled, refused and counted; each document
+is read in a process of its own: within bounds, in turns, and as long as somebody waits for it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
+import psutil
 import pytest
 
 from service.errors import (
@@ -20,12 +24,12 @@ from service.errors import (
 )
 from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.translation.document_processes import Bounds
+from service.translation.document_processes import Bounds, Document, DocumentProcesses
 from service.translation.files import FileJob, FileTranslator
 from service.translation.job import TranslationJob
 from service.wiring import Models
 from tests.service.fakes import FakeRunner, eventually, fake_model
-from tests.service.translation.documents.samples import SAMPLES, member
+from tests.service.translation.documents.samples import OPTIONS, SAMPLES, member
 
 JOB = TranslationJob([], "en", "de")
 
@@ -136,13 +140,6 @@ async def test_the_deadline_counts_for_the_whole_file() -> None:
             await wired.files.translate(file(LINES, job=job))
 
 
-async def test_too_many_characters_are_refused_before_the_engine() -> None:
-    async with running(max_characters=len(LINES) - 1) as wired:
-        with pytest.raises(DocumentTooLarge, match="at most 4989 are allowed"):
-            await wired.files.translate(file(LINES))
-        assert not wired.runner.num_admitted
-
-
 async def test_too_many_files_at_once_are_refused() -> None:
     async with running() as wired:
         begun = [
@@ -158,3 +155,52 @@ async def test_too_many_files_at_once_are_refused() -> None:
             await wired.files.translate(file(b"b"))
         await asyncio.gather(*begun)
         assert (await wired.files.translate(file(b"b"))).content == b"B"
+
+
+LONG = Document("a.html", b"<p>" * 20_000_000, OPTIONS)
+"""It takes minutes."""
+SHORT = Document("a.txt", b"One.\nTwo.", OPTIONS, Bounds(100))
+
+
+def documents() -> list[psutil.Process]:
+    """The processes of the fork server."""
+    return [one for server in psutil.Process().children() for one in server.children()]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "sentence"),
+    [
+        (Bounds(100, max_seconds=1), "more than 1 seconds or 1024 MiB"),
+        (Bounds(100, max_bytes=2**27), "more than 20 seconds or 128 MiB"),
+    ],
+)
+async def test_a_document_beyond_its_bounds_is_refused(bounds: Bounds, sentence: str) -> None:
+    document = Document("a.html", b"<a>" * 1_500_000, OPTIONS, bounds)
+    processes = DocumentProcesses()
+    with pytest.raises(DocumentTooLarge, match=sentence):
+        await processes.read("a", document)
+    assert await processes.read("a", SHORT)
+
+
+async def test_a_client_waits_for_its_own_documents_only() -> None:
+    processes = DocumentProcesses()
+    long = [asyncio.ensure_future(processes.read("a", LONG)) for _ in range(8)]
+    for client in "bcd":
+        assert await processes.read(client, SHORT)
+    assert not any(one.done() for one in long)
+    await eventually(lambda: len(documents()) == 1)
+    for one in long:
+        one.cancel()
+    await asyncio.gather(*long, return_exceptions=True)
+    await eventually(lambda: not documents())
+
+
+async def test_documents_end_when_the_server_is_killed() -> None:
+    code = f"import asyncio, {__name__} as t; asyncio.run(t.DocumentProcesses().read('a', t.LONG))"
+    server = subprocess.Popen([sys.executable, "-c", code])
+    process = psutil.Process(server.pid)
+    await eventually(lambda: len(process.children(recursive=True)) == 3)
+    started = process.children(recursive=True)
+    server.kill()
+    await eventually(lambda: not any(map(psutil.Process.is_running, started)))
+    server.wait()

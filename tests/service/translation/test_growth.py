@@ -18,7 +18,7 @@ from service.translation.placeholders import KeptStrings, find_kept
 from service.translation.text.amounts import find_amounts
 from service.translation.text.unspelled import find_unspelled
 from tests.service.translation.documents.samples import OPTIONS, A, W, archive, capitals
-from tests.service.translation.text.test_unspelled import EN_DE
+from tests.service.translation.text.test_carriers import EN_DE
 
 MARKUP = (
     *("<", " < ", "<<?", "<a ", "</a ", '<a b="', "<a b='", "<a b=\"c'", '"', " a=b", "=", "/"),
@@ -124,6 +124,10 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "links.md": _repeated(b"[a]("),
     "stars.md": _repeated(b"*a_"),
     "ticks.md": _repeated(b"`a``"),
+    "comments.md": lambda size: b'"' * size + b"<!--" * (size // 4),
+    "commented.md": lambda size: b"<!-- a\\\n" * (size // 8) + b"-->" * (size // 3),
+    "targets.md": lambda size: b"[" * size + b"](" * (size // 2),
+    "spaced.md": _repeated(b"*a_ "),
     "tags.md": _repeated(b"<a "),
     "quotes.md": _repeated(b">"),
     "lists.md": _repeated(b"- "),
@@ -175,19 +179,3 @@ def test_a_file_of_four_times_the_size_takes_about_four_times_as_long(name: str)
     small, large = (FILES[name](size) for size in (SMALL, 4 * SMALL))
     seconds = _seconds(lambda: _read_and_write(name, small))
     assert _seconds(lambda: _read_and_write(name, large)) <= 9 * max(seconds, 0.01)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b'"' * 100_000 + b"<!--" * 100_000,
-        b"<!-- a\\\n" * 50_000 + b"-->" * 50_000,
-        b"[" * 50_000 + b"](" * 50_000,
-        b"*a_ " * 50_000,
-    ],
-    ids=["comments", "commented", "links", "stars"],
-)
-def test_marks_without_an_end_are_not_looked_for_again_and_again(content: bytes) -> None:
-    """Quadratic work would take hours."""
-    parsed = parse_file(content, "a.md", OPTIONS)
-    assert parsed.write([segment.text for segment in parsed.segments]) == content

@@ -77,7 +77,6 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("{a}our terms{/a} %sterms%s <0>x", ["{a}", "{/a}", "%s", "%s", "<0>"]),
         ("ls -l or -v, not -x-ray. -I know", ["-l", "-v"]),
         ('with (-n) or "-c"; 用-y选项，-x', ["-n", "-c", "-y", "-x"]),
-        ("Copy $1 to $2", ["$1", "$2"]),
         ("$5 each, $1m or $1.50; 5 per cent", []),
         ("5 kg, 3.5 km/h, 20 °C, 60 min", ["kg", "km/h", "°C", "min"]),
         ("https://a.b/?q=[x]&r=1#s!", ["https://a.b/?q=[x]&r=1#s"]),
@@ -91,14 +90,11 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("{% if a %} and {{{b}}}", ["{% if a %}", "{{{b}}}"]),
         ("2024-05-17T10:00:00Z, CVE-2024-1", ["2024-05-17T10:00:00Z", "CVE-2024-1"]),
         ("on 2024-05-17 10:00 or 12", ["2024-05-17 10:00"]),
-        ("v2 v2.0 1.2.3-rc.1", ["v2.0", "1.2.3-rc.1"]),
         ("Tom &amp; Ann &#39;", ["&amp;", "&#39;"]),
-        ("see xsltEvalTemplateString now", ["xsltEvalTemplateString"]),
         ("an iPhone, eBay and McDonald", []),
         ("⟦3⟧ and ⟦ this ⟧", ["⟦3⟧", "⟦", "⟧"]),
         ("a\ufffdb \ufffc", ["\ufffd", "\ufffc"]),
         ("```a b``` and ``c`d``", ["```a b```", "``c`d``"]),
-        ("Hi <name>, <a@b.de>", ["<name>", "<a@b.de>"]),
         ("It takes 10 kg-20 kg or 10kg-20kg.", ["kg", "kg", "kg", "kg"]),
         ("It is A0AA-00MW-0000 or 00MW-AB12-34KB.", ["A0AA-00MW-0000", "00MW-AB12-34KB"]),
         ("see a" + "\u0301" * 5000 + " here", ["a" + "\u0301" * 5000]),
@@ -109,21 +105,6 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
 )
 def test_what_must_stay_ends_where_the_sentence_goes_on(text: str, expected: list[str]) -> None:
     assert kept(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "keep", "expected"),
-    [
-        ("Blue Sky is a Blue Skyline", ["Blue Sky"], ["Blue Sky"]),
-        ("New York City", ["New York", "York City"], ["New York City"]),
-        ("我喜欢蓝天公司", ["蓝天"], ["蓝天"]),
-        ("C++ and C", ["C++"], ["C++"]),
-    ],
-)
-def test_strings_of_the_request_are_kept_as_words(
-    text: str, keep: list[str], expected: list[str]
-) -> None:
-    assert kept(text, *keep) == expected
 
 
 @given(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,14 +106,3 @@ def test_any_text_has_a_language_and_a_confidence(text: str, preferred: list[str
     assert found.language in EN_DE_ZH
     assert 0 <= found.confidence <= 100
     assert DETECTOR.detect_all([text] * 2, EN_DE_ZH) == [DETECTOR.detect(text, EN_DE_ZH)] * 2
-
-
-def test_many_texts_leave_time_to_other_threads() -> None:
-    texts = [f"How are you today? {number}" for number in range(400)]
-    thread = threading.Thread(target=DETECTOR.detect_all, args=(texts, EN_DE_ZH))
-    num_turns = 0
-    thread.start()
-    while thread.is_alive():
-        time.sleep(0.0005)
-        num_turns += 1
-    assert num_turns >= 15, "a thread of pure Python lets others in about 8 times"

@@ -17,32 +17,24 @@ TAG = re.compile(r"<(/?)(\w+)>")
 def tagged(source: str) -> tuple[str, list[str], list[SentenceTag]]:
     """The text, the tags, and where they are. A tag without partner is open to its side; names
     that begin with p stand by themselves."""
-    text, written, offsets = "", [], []
-    position = 0
-    for match in TAG.finditer(source):
-        text += source[position : match.start()]
-        written.append(match.group())
+    text, written, offsets, opened, partners = "", list[str](), list[int](), {}, {}
+    for part in re.split(r"(</?\w+>)", source):
+        name, number = part.strip("</>"), len(written)
+        if not TAG.fullmatch(part):
+            text += part
+            continue
+        if not part.startswith("</"):
+            opened[name] = number
+        elif name in opened:
+            partners |= {number: opened[name], opened.pop(name): number}
+        written.append(part)
         offsets.append(len(text))
-        position = match.end()
-    text += source[position:]
-    tags, opened, partners = [], {}, {}
-    for index, tag in enumerate(written):
-        name = tag.strip("</>")
-        if tag.startswith("</"):
-            if name in opened:
-                partners[index] = opened.pop(name)
-                partners[partners[index]] = index
-        elif not name.startswith("p"):
-            opened[name] = index
-    for index, tag in enumerate(written):
-        is_alone = index not in partners and not tag.strip("</>").startswith("p")
+    tags = []
+    for index, (tag, offset) in enumerate(zip(written, offsets, strict=True)):
+        is_open = index not in partners and not tag.startswith(("<p", "</p"))
+        is_end = tag.startswith("</")
         tags.append(
-            SentenceTag(
-                offsets[index],
-                partners.get(index),
-                is_alone and not tag.startswith("</"),
-                is_alone and tag.startswith("</"),
-            )
+            SentenceTag(offset, partners.get(index), is_open and not is_end, is_open and is_end)
         )
     return text, written, tags
 
@@ -150,11 +142,9 @@ def ancestors(tags: str) -> dict[str, frozenset[str]]:
     for end, name in names:
         if end:
             assert stack.pop() == name
-        elif name.startswith("p"):
-            found[name] = frozenset(stack)
         else:
             found[name] = frozenset(stack)
-            stack.append(name)
+            stack += [] if name.startswith("p") else [name]
     return found
 
 

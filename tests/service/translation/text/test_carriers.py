@@ -1,18 +1,30 @@
-"""Strings to keep are carried through the model, and lost carriers are noticed."""
+"""Strings to keep are carried through the model, and lost carriers are noticed; what a network
+reads badly is found: signs and words that it cannot copy, and capitals."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
 from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
 from service.translation.text.amounts import Amount, find_amounts
+from service.translation.text.capitals import (
+    in_sentence_case,
+    in_small_letters,
+    is_in_capitals,
+    is_title,
+    like,
+)
 from service.translation.text.carriers import MarkedText, carry, most_carriers
+from service.translation.text.unspelled import find_unspelled
 
 TEXTS = st.text(st.sampled_from(f"ab 你.7{MARK}"), max_size=30)
 
@@ -24,8 +36,8 @@ def test_the_text_itself_comes_back_as_it_was(
     amounts = list(find_amounts(text, language, language)) if has_amounts else []
     num_carried = text.count(MARK) + len(amounts)
     carried = carry(text, language, reserved, amounts)
+    assert (carried is not None) == (0 < num_carried <= most_carriers(text, reserved))
     if carried is None:
-        assert not 0 < num_carried <= most_carriers(text, reserved)
         return
     assert MARK not in carried.text
     restored = carried.restore(carried.text, [], language, "zh")
@@ -46,12 +58,6 @@ def carried_and_restored(
     carried = carry(source, languages[0], reserved, list(amounts))
     assert carried is not None
     return carried.text, carried.restore(target, list(links), *languages)
-
-
-def test_more_strings_than_reserved_pieces_are_not_carried() -> None:
-    assert carry(f"{MARK} a {MARK} b {MARK}", "en", 2) is None
-    assert carry(f" {MARK}" * 7, "en", 0) is None
-    assert carry("no mark", "en", 2) is None
 
 
 def test_a_number_of_the_sentence_is_no_carrier() -> None:
@@ -144,3 +150,122 @@ def test_a_translation_is_completed_with_what_it_lost() -> None:
     completed = carried.completed("⟦1⟧ oder ⟦1⟧.")
     assert completed == "⟦1⟧ oder . ⟦0⟧"
     assert carried.restore(completed, [], "en", "de") is not None
+
+
+TEXTS = st.text(
+    st.sampled_from("ab€♪★✓①²½←° .,\nñŁд你喆«»❤\ufe0f👩\u200d🇩1\u20e3e\u0301$|<")
+    | st.characters(exclude_categories=["Cs"]),
+    max_size=30,
+)
+
+
+def tokenizer_of(pair: str, reserved: int) -> Tokenizer:
+    file = Path("checkpoints", pair, "sentencepiece.model")
+    return Tokenizer(file, file, TokenizerConfig(file.name, file.name, reserved=reserved))
+
+
+ZH_EN, EN_DE = tokenizer_of("zh-en", 16), tokenizer_of("en-de", 16)
+WITHOUT_RESERVED = tokenizer_of("zh-en", 0)
+ORDINARY = [
+    *("", " ", "Hello, world!", "“Yes” – he said…", "Grüße aus München", "5 % of 20 & more"),
+    *("1 + 1 = 2", "C# or f(x) * [2]", "«Oui» ‹non›", "me@home", "`code` ´ ¨"),
+    *("I ❤️ you 👩‍👩‍👧 🇩🇪 1️⃣ 👍🏽", "Он любит Python."),
+]
+"""Without a sign or word to carry, emoji and other languages among them."""
+
+
+def found(text: str, tokenizer: Tokenizer, language: str = "en") -> list[str]:
+    return [text[start:end] for start, end in find_unspelled(text, tokenizer, language)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It costs €5, or £4.", ["€", "£"]),
+        ("25 °C ± 2, 3 × 4 ≤ 12", ["°", "±", "×", "≤"]),
+        ("File → Save ♪ § 5", ["→", "♪", "§"]),
+        ("½ of ① is 5²", ["½", "①", "²"]),
+        ("a | b < c", ["|", "<"]),
+        ("Dvořák’s friend Søren lives in Łódź.", ["Dvořák", "Søren", "Łódź"]),
+        ("Dvor\u030ca\u0301k is here", ["Dvor\u030ca\u0301k"]),
+        ("8 km² of CO₂", ["km²", "CO₂"]),
+        ("Привет, как дела?\nSay привет now!\nПока", ["привет"]),
+        ("My friend 李明 read 《红楼梦》 in 北京.", ["李明", "《红楼梦》", "北京"]),
+        *((text, []) for text in ORDINARY),
+    ],
+)
+def test_signs_and_words_that_the_vocabulary_lacks_are_found(
+    text: str, expected: list[str]
+) -> None:
+    assert found(text, EN_DE) == expected
+
+
+def test_chinese_characters_of_a_chinese_text_are_left_to_the_model() -> None:
+    assert ZH_EN.count_unspelled("喆") == 1
+    assert found("陶喆是歌手。", ZH_EN, "zh") == []
+    assert found("他叫Dvořák。", ZH_EN, "zh") == ["Dvořák"]
+
+
+def test_signs_that_the_vocabulary_has_are_carried_only_by_reserved_placeholders() -> None:
+    assert ZH_EN.count_unspelled("→ £ $") == 0
+    assert found("A → B for £5", ZH_EN) == ["→", "£"]
+    assert found("A → B for £5, or ₿5", WITHOUT_RESERVED) == ["₿"]
+    assert found("这本书$20。", ZH_EN, "zh") == ["$"]
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_what_is_found_is_visible_and_in_order(text: str) -> None:
+    for tokenizer in (ZH_EN, EN_DE, WITHOUT_RESERVED):
+        spans = list(find_unspelled(text, tokenizer, "en"))
+        assert all(before.end <= after.start for before, after in itertools.pairwise(spans))
+        for start, end in spans:
+            assert text[start:end].split() == [text[start:end]]
+            assert not text[start:end].isdecimal()
+
+
+IN_CAPITALS = [
+    *("DO NOT OPEN THE DOOR!", "STOP NOW", "I CAN'T HEAR YOU", "ÉTÉ À PARIS"),
+    *("WARNING: 40713 ITEMS", "DIE STRAßE IST LANG"),
+]
+ACRONYMS_AND_ORDINARY_TEXTS = [
+    *("NASA", "IBM AG", "USA, UK, EU", "The NASA engineers", "Hello World", "STOP", "A B C"),
+    *("我用 IBM 的 API 编程", "1234 5678", "", "привет МИР"),
+]
+TITLES = ["Bread", "WARNING!", "How It Works", "Öl...", "Name:"]
+NO_TITLES = [
+    *("bread", "Save changes", "One Two Three Four Five Six To", "1. Bread", "Cheers!"),
+    *("VPN与网站", ""),
+]
+
+
+@pytest.mark.parametrize("text", [*IN_CAPITALS, *ACRONYMS_AND_ORDINARY_TEXTS])
+def test_a_sentence_in_capitals_is_told_from_acronyms_and_ordinary_text(text: str) -> None:
+    assert is_in_capitals(text) == (text in IN_CAPITALS)
+
+
+@pytest.mark.parametrize("text", [*TITLES, *NO_TITLES])
+def test_few_words_with_capitals_are_a_title(text: str) -> None:
+    assert is_title(text) == (text in TITLES)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("DO NOT ENTER!", "Do not enter!"),
+        ("CAN I GO?", "Can I go?"),
+        ("“I AM”, HE SAID", "“I am”, he said"),
+        ("ÄPFEL UND BIRNEN", "Äpfel und birnen"),
+    ],
+)
+def test_sentence_case_keeps_the_first_letter_and_the_word_i(text: str, expected: str) -> None:
+    assert in_sentence_case(text) == expected
+
+
+@given(st.text(), st.text())
+def test_a_title_gets_the_capitals_of_its_source(text: str, other: str) -> None:
+    found = like(text, other)
+    assert len(found) == len(in_small_letters(text)) == len(in_sentence_case(text)) == len(text)
+    assert found.casefold() == text.casefold()
+    assert like("brot", "Bread") == "Brot"
+    assert like("warnung", "WARNING") == "WARNUNG"

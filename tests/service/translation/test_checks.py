@@ -1,0 +1,272 @@
+"""Checks name what differs between a text and its translation, what it omits, and nothing else;
+numbers have the same value in every spelling, and are written as the target language does."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+
+import pytest
+from babel.dates import get_month_names
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from num2words import num2words
+
+from service.translation.alignment import AlignmentLink
+from service.translation.checks.differences import Check, check_sentence, check_terms
+from service.translation.checks.number_words import number_words
+from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.checks.omissions import omitted
+from service.translation.glossary import GlossaryEntry
+from service.translation.text.amounts import find_amounts
+
+
+def check(
+    source: str, target: str, source_language: str = "en", target_language: str = "de"
+) -> list[tuple[str, list[str], list[str]]]:
+    found = check_sentence(source, target, (source_language, target_language))
+    return [(c.kind, list(c.source), list(c.target)) for c in found]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("The 3 men paid 1,000 dollars.", "Die drei Männer zahlten 1.000 Dollar."),
+        ("See https://a.b/c?d=1 and x@y.de.", "Siehe https://a.b/c?d=1 und x@y.de."),
+        ("Press {name} or %s, {a}{b}", "{name} oder %s drücken, {a} {b}"),
+        ("Version 1.2.3 of 2024-01-05", "Version 1.2.3 vom 2024-01-05"),
+        ("Nellie Kershaw and Tom Ford in London", "Nellie Kershaw und Tom Ford in London"),
+        ("OK.", "OK."),
+        ("It was a long day. " * 12, "Der Tag war lang. " * 12),
+        ("", ""),
+    ],
+)
+def test_a_right_translation_has_no_checks(source: str, target: str) -> None:
+    assert check(source, target) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("In 2013.", "In 2014.", ("number", ["2013"], ["2014"])),
+        ("See https://a.b/c.", "Siehe da.", ("url", ["https://a.b/c"], [])),
+        ("Write now.", "Schreib an x@y.de.", ("url", [], ["x@y.de"])),
+        ("Press {a} {a}.", "{a} drücken.", ("placeholder", ["{a}"], [])),
+        ("Press it.", "%s drücken.", ("placeholder", [], ["%s"])),
+        ("I know you all too well.", "I know you all too well.", ("language", [], [])),
+        ("I know you.", "Ich 知道 dich.", ("language", [], ["知", "道"])),
+        ("No", "Nein, " * 30, ("length", [], [])),
+        ("It was a long day. " * 12, "Ja.", ("length", [], [])),
+    ],
+)
+def test_what_differs_is_told(
+    source: str, target: str, expected: tuple[str, list[str], list[str]]
+) -> None:
+    assert check(source, target) == [expected]
+
+
+def test_chinese_is_told_by_its_characters() -> None:
+    assert check("How are you today?", "你今天好吗？", "en", "zh") == []
+    assert [kind for kind, *_ in check("How are you today?", "Hao are", "en", "zh")] == ["language"]
+    assert check("你好", "Hello", "zh", "en") == []
+
+
+def test_a_translation_that_was_cut_off_is_told() -> None:
+    (found,) = check_sentence("Hello.", "Hallo.", ("en", "de"), is_complete=False)
+    assert (found.kind, found.message) == ("length", "the translation was cut off before its end")
+
+
+def test_tags_are_compared_by_name() -> None:
+    tags = "<b><img alt='a'></b>"
+    (found,) = check_sentence("a b", "a b", ("en", "de"), (tags, "<b><i>x</b>"))
+    assert found == Check("tag", ["<img"], ["<i"], "the translation lacks <img and adds <i")
+    assert check_sentence("a b", "a b", ("en", "de"), (tags, "<b>x<img alt='c'></b>")) == []
+
+
+def test_terms_that_are_lost_are_told() -> None:
+    assert check_terms([]) is None
+    assert check_terms([GlossaryEntry("house", "Bau")] * 2) == Check(
+        "term", ["house", "house"], [], "the translation lacks the term house = Bau"
+    )
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_any_two_texts_can_be_checked(source: str, target: str) -> None:
+    for found in check_sentence(source, target, ("en", "zh")):
+        assert found.message.startswith("the translation ")
+        assert len(found.source) <= 20
+        assert len(found.target) <= 20
+
+
+TEXT = "The judge will speak on Monday."
+
+
+def links(source: str, *words: str) -> list[AlignmentLink]:
+    """A link of each of these words."""
+    starts = [source.index(word) for word in words]
+    return [AlignmentLink(s, s + len(w), 0, 1, 0.5) for s, w in zip(starts, words, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "linked", "expected"),
+    [
+        (TEXT, "en", ["judge", "speak"], ["Monday"]),
+        (TEXT, "en", ["judge", "speak", "Monday"], []),
+        (TEXT, "en", [], []),
+        (TEXT, "fr", ["judge"], []),
+        ("Das sind die Tage, die ich habe.", "de", ["Das"], ["Tage"]),
+        ("法官将于星期一发言。", "zh", ["法官", "发言"], ["将于星期一"]),
+        ("法官将发言。", "zh", ["法官", "发言"], []),
+    ],
+)
+def test_words_of_meaning_without_a_link_are_omitted(
+    source: str, language: str, linked: list[str], expected: list[str]
+) -> None:
+    assert omitted(source, links(source, *linked), language) == expected
+
+
+@given(st.text(), st.sampled_from(["en", "de", "zh"]))
+def test_what_is_linked_is_not_omitted(source: str, language: str) -> None:
+    everything = [AlignmentLink(0, len(source), 0, 1, 0.5)]
+    assert omitted(source, everything, language) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        *(("1,000 men", "1.000 Männer"), ("1000", "1 000"), ("1'000", "1000"), ("3.14", "3,14")),
+        *(("1.234,5", "1,234.5"), ("50%", "50 %"), ("50%", "百分之五十"), ("5km", "5 km")),
+        *(("2023年5月3日", "May 3, 2023"), ("24.12.2024", "12/24/2024"), ("1. Mai", "May 1st")),
+        *(("300万人", "3 million people"), ("1.5亿", "150,000,000"), ("2 Mio. Euro", "2,000,000")),
+        *(("at 3 p.m.", "um 15 Uhr"), ("14:30", "2:30 p.m.")),
+        *(("三百五十", "350"), ("三百五十", "three hundred and fifty"), ("一百", "a hundred")),
+        *(("一万", "ten thousand"), ("二〇二四年", "2024"), ("twenty-five", "25")),
+        *(("十二", "12"), ("一百零五", "105"), ("三万五千", "35000"), ("两亿", "200000000")),
+        *(("dreihundertfünfundzwanzig", "325"), ("zwanzigtausend", "20,000"), ("ein", "1")),
+        *(("hundert", "100"), ("zwölftausenddreihundert", "12300"), ("siebzehnhundert", "1700")),
+        *(("two thousand twenty-four", "2024"), ("one million two hundred thousand", "1200000")),
+        *(("the 1990s", "90er Jahre"), ("20世纪90年代", "the 1990s"), ("１２", "12")),
+        *(("2 cats", "two cats"), ("12 eggs", "ein Dutzend Eier"), ("the second", "der 2.")),
+        *(("3 books", "trois livres"), ("80 km", "quatre-vingts kilomètres"), ("1,000", "1 000")),
+        *(("quatre-vingt-dix-sept", "97"), ("soixante et onze", "71"), ("Quatre-Vingts", "80")),
+        *(("deux mille vingt-quatre", "2024"), ("mille neuf cent", "1900"), ("première", "1")),
+        *(("trois cents", "300"), ("deux millions", "2000000"), ("nonante-neuf", "99")),
+        *(("3 May", "le 3 mai"), ("5/2", "5 février"), ("at 3 p.m.", "à 15 h")),
+        *(("千万不要", "never"), ("十分好", "very good"), ("三四个", "three or four")),
+        *(("五十千米", "50 kilometres"), ("COVID-19", "Covid-19"), ("MP3", "ein Lied")),
+        *(("赫歇尔400目录", "Herschel400 list"), ("0,2,4,6,8", "0,2,4,6,8"), ("a", "einer")),
+    ],
+)
+def test_the_same_value_in_another_spelling_matches(source: str, target: str) -> None:
+    assert unmatched(find_numbers(source), find_numbers(target)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "lost", "added"),
+    [
+        ("in 2013", "in 2012", ["2013"], ["2012"]),
+        ("I have 3", "Ich habe", ["3"], []),
+        ("Ich habe", "I have 3", [], ["3"]),
+        ("7 and 7", "7", ["7"], []),
+        ("1,000", "10,000", ["1,000"], ["10,000"]),
+        ("3.14", "314", ["3.14"], ["314"]),
+        ("两万", "two thousand", ["两万"], []),
+        ("24.12.2024", "24.11.2024", ["12"], ["11"]),
+        ("30 %", "13 %", ["30"], ["13"]),
+        ("the 2-1 win", "1-1", ["2"], ["1"]),
+        ("下午3点", "15:00 or 3", [], ["00", "3"]),
+    ],
+)
+def test_another_value_does_not(
+    source: str, target: str, lost: list[str], added: list[str]
+) -> None:
+    assert unmatched(find_numbers(source), find_numbers(target)) == (lost, added)
+
+
+@pytest.mark.parametrize("locale", ["en", "de", "fr", "fr_CH"])
+def test_numbers_and_months_are_spelled_as_in_other_tables(locale: str) -> None:
+    spelled = [(name, n) for n, name in get_month_names("wide", locale=locale).items()]
+    spelled += [(name, n) for n, name in get_month_names("abbreviated", locale=locale).items()]
+    spelled += [(num2words(n, lang=locale), n) for n in range(100)]
+    spelled += [(num2words(n, lang=locale, to="ordinal"), n) for n in range(20)]
+    for words, value in spelled:
+        assert value in {number.value for number in number_words(words)}, words
+
+
+@pytest.mark.parametrize("text", ["三五百", "hundertwasser", "bund", "tausendfach", "und"])
+def test_what_is_no_number_has_no_large_value(text: str) -> None:
+    assert all(word.value < 1000 for word in number_words(text))
+
+
+NUMBERISH = "٣\U00010d400123456789.,'/:- 年月万亿百千一二三abhundertthousand\u00a0世纪年代pm"
+
+
+@given(st.text(alphabet=NUMBERISH, max_size=200))
+def test_any_text_matches_itself(text: str) -> None:
+    numbers = find_numbers(text)
+    assert unmatched(numbers, numbers) == ([], [])
+
+
+LANGUAGES = ("en", "de", "fr", "zh", "ja")
+TEXTS = st.text(
+    st.sampled_from("0123456789.,:/-  \u202f万亿千月年ab%$Millionbillionx５٣") | st.characters(),
+    max_size=40,
+)
+
+
+def spelled(text: str, source: str, target: str) -> list[tuple[str, str]]:
+    return [(text[a.start : a.end], a.target) for a in find_amounts(text, source, target)]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "expected"),
+    [
+        ("en", "de", "7 of 1,234.5, 1,000,000 or 2.5", ["7", "1.234,5", "1.000.000", "2,5"]),
+        ("de", "en", "4,3 und 1.234,56 von 12.000", ["4.3", "1,234.56", "12,000"]),
+        ("en", "de", "45 million, 2.5 billion", ["45 Millionen", "2,5 Milliarden"]),
+        ("en", "de", "1 million", ["1 Million"]),
+        ("de", "en", "10 Milliarden, 1 Mio. Euro", ["10 billion", "1 million"]),
+        ("en", "zh", "45 million, 1.2 billion, 3 thousand", ["4500万", "12亿", "3000"]),
+        ("zh", "en", "2000万盆，1.2亿，3千人，5百", ["20 million", "120 million", "3000", "500"]),
+        ("zh", "en", "12345万", ["123.45 million"]),
+        ("zh", "en", "123456万", ["1,234,560,000"]),
+        ("fr", "en", "3 milliards, 1,5 million", ["3 billion", "1.5 million"]),
+        ("fr", "en", "12\u202f000", ["12,000"]),
+        ("en", "fr", "12,000", ["12\u202f000"]),
+        ("de", "en", "am 24.12.2024 um 9:30 Uhr", ["24.12.2024", "9:30"]),
+        ("en", "zh", "21:25, 3-4, 007, 1/2", ["21:25", "3-4", "007", "1/2"]),
+        ("zh", "en", "2015年9月3日，9个月", ["2015", "3", "9"]),
+        ("en", "de", "A2, S-500x, 25th, 5km, x_3, 3D", []),
+        ("en", "ja", "5 of 1,000", ["5"]),
+        ("en", "zh", "5 apples, $20, 50%.", ["5", "20", "50"]),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_as_the_target_language_does(
+    source: str, target: str, text: str, expected: list[str]
+) -> None:
+    assert [after for _, after in spelled(text, source, target)] == expected
+
+
+def test_a_number_with_its_word_is_one_amount() -> None:
+    assert spelled("It is 45 million years", "en", "zh") == [("45 million", "4500万")]
+    assert spelled("It is 45 years", "en", "zh") == [("45", "45")]
+    assert spelled("$2.5  billion", "en", "zh") == [("2.5", "2.5")]  # two spaces
+
+
+@settings(deadline=None)
+@given(st.decimals(0, 10**9, places=2), st.booleans(), st.sampled_from(LANGUAGES[:4]))
+def test_a_value_is_the_same_in_every_language(value: Decimal, is_whole: bool, target: str) -> None:
+    written = f"{int(value):,}" if is_whole else f"{value:,}"
+    ((_, after),) = spelled(f"About {written} metres", "en", target)
+    assert unmatched(find_numbers(written), find_numbers(after)) == ([], [])
+
+
+@settings(deadline=None)
+@given(TEXTS, st.sampled_from(LANGUAGES), st.sampled_from(LANGUAGES))
+def test_amounts_stand_in_order_and_have_digits(text: str, source: str, target: str) -> None:
+    found = list(find_amounts(text, source, target))
+    assert all(before.end <= after.start for before, after in itertools.pairwise(found))
+    for start, end, after in found:
+        assert text[start].isdecimal()
+        assert text[start:end].strip() == text[start:end]
+        assert any(char.isdecimal() for char in after)
