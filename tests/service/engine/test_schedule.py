@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from model.decoding.step_cost import StepCost
 from service.engine.admission import AdmissionControl
 from service.engine.schedule import Schedule
-from service.engine.sentence_task import Place, SentenceTask
+from service.engine.sentence_task import Place, SentenceTask, expected_work
 from service.errors import Overloaded
 from tests.service.conftest import MakeTasks
-from tests.service.fakes import FakeRunner
+from tests.service.fakes import FakeRunner, sentence
 
 
 class Scene:
@@ -243,3 +244,9 @@ def test_as_many_may_wait_as_the_bounds_say_and_not_one_more(tasks_of: MakeTasks
         admission.leave(waiting[:1])
     admission.require_room(2, 5)
     assert admission.num_sentences == 2
+
+
+def test_a_long_required_beginning_counts_as_work() -> None:
+    short = sentence("a", beam_size=2)
+    assert expected_work(short) == 3 + 2 * 3
+    assert expected_work(replace(short, prefix=(9,) * 10)) == 3 + 2 * 11
