@@ -8,9 +8,9 @@ the sizes of opus-mt and NLLB-200-distilled-600M, whose translations are made 30
 `bundled` is checkpoints/zh-en, whose translations end as they like: ours as it is served (with
 `--engines dragoman-exact:int8` without lookahead), CTranslate2 when beam_size hypotheses have
 ended, Transformers by its own rule. With a --corpus they are scored too. Marian is measured where
-`pymarian` is installed, and only in the shape `opus`. As a CPU without AVX-512 computes, also in
-oneDNN, which CTranslate2 multiplies with: DRAGOMAN_INSTRUCTION_SET=avx2 CT2_FORCE_CPU_ISA=AVX2
-ONEDNN_MAX_CPU_ISA=AVX2.
+`pymarian` is installed, and only in the shape `opus`. To compare a CPU
+without AVX-512, set DRAGOMAN_INSTRUCTION_SET=avx2, CT2_FORCE_CPU_ISA=AVX2 and, for the library that
+CTranslate2 uses, ONEDNN_MAX_CPU_ISA=AVX2.
 
     python -m benchmarks.engines --shape opus
     python -m benchmarks.engines --shape bundled --corpus data/tatoeba-zh-en/test.zh-en.tsv.gz

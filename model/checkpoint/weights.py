@@ -83,7 +83,7 @@ class StoredWeights(Mapping[str, Floats]):
 
 
 def _version(file: BinaryIO) -> tuple[int, int, int]:
-    """What is another after the file was replaced or written."""
+    """Changes when the file is replaced or written."""
     found = os.fstat(file.fileno())
     return found.st_ino, found.st_size, found.st_mtime_ns
 

@@ -62,7 +62,7 @@ def tables_of(config: ModelConfig, weights: Weights) -> Tables:
 
 
 def _narrowed(tables: Sequence[Floats]) -> Sequence[Floats | Halves]:
-    """The tables in float16, or as they are if that changes a number."""
+    """The tables in float16, or unchanged if float16 does not hold every number exactly."""
     with np.errstate(over="ignore"):
         halves = [table.astype(np.float16) for table in tables]
     return halves if all(map(np.array_equal, halves, tables)) else tables

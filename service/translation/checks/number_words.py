@@ -2,7 +2,7 @@
 
 A word gives the values that it may stand for. Whether it must be translated as a number is another
 matter: `a`, `second` and `十分` need not. The table is ours because the packages that have one
-(num2words, Babel: the tests compare) would be 7 MB of each server.
+(num2words, Babel: the tests compare) would take 7 MB in each server.
 """
 
 from __future__ import annotations

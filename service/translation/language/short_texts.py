@@ -56,7 +56,7 @@ class ShortTexts:
     def load(cls) -> ShortTexts:
         """The table of this package, read once."""
         packed = resources.files("service.translation.language").joinpath(FILE).read_bytes()
-        # the same 150 numbers 80,000 times
+        # the table repeats 150 numbers 80,000 times
         shared = functools.cache(float)
         table: dict[str, Any] = json.loads(gzip.decompress(packed), parse_float=shared)
         return cls(**table)

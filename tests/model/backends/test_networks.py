@@ -81,6 +81,18 @@ def test_our_code_gives_the_logits_that_pytorch_gives(
             torch.testing.assert_close(ours, theirs, atol=tolerance, rtol=1e-4)
 
 
+@torch.inference_mode()
+def test_our_code_reads_embeddings_that_float16_holds_as_pytorch_does() -> None:
+    """Also numbers below 2^-14, which float16 holds with fewer bits."""
+    model = tiny_model()
+    for table in (model.src_embedding.tokens.weight, model.tgt_embedding.tokens.weight):
+        table[::2] *= 1e-4
+        table.copy_(table.half())
+    expected = steps(EagerNetwork(model, CONTROL_IDS, ROOM), 12)
+    for ours, theirs in zip(steps(native(model, ROOM, False), 12), expected, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=1e-4)
+
+
 @pytest.mark.parametrize("is_quantised", [False, True])
 @torch.inference_mode()
 def test_sentences_shared_among_threads_score_the_same(is_quantised: bool) -> None:
