@@ -132,9 +132,13 @@ def _info(imported: Imported, origin: Mapping[str, str]) -> CheckpointInfo:
 
 
 def _dtype(imported: Imported) -> torch.dtype:
-    """float16 if all weights are float16; otherwise float32."""
-    kinds = {tensor.dtype for tensor in imported.weights.values()}
-    return torch.float16 if kinds == {torch.float16} else torch.float32
+    """float16 if that loses nothing, as of models that were trained in it; otherwise float32."""
+    weights = imported.weights.values()
+    return torch.float16 if all(map(_fits_float16, weights)) else torch.float32
+
+
+def _fits_float16(weight: torch.Tensor) -> bool:
+    return torch.equal(weight.half().to(weight.dtype), weight)
 
 
 def _card(info: CheckpointInfo, dtype: torch.dtype) -> str:

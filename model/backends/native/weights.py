@@ -1,4 +1,5 @@
-"""A model's weights as weights.cpp reads them: one after the other, in float32.
+"""A model's weights as weights.cpp reads them: one after the other, in float32, and the tables of
+embeddings, which it reads in float16 if they are stored so.
 
 Each weight is loaded when it is packed and may be freed afterwards, so memory never holds the
 whole model in addition to its packed copy.
@@ -39,14 +40,14 @@ class Tables(NamedTuple):
 
 
 def tables_of(config: ModelConfig, weights: Weights) -> Tables:
-    """The tables of a model; shared embeddings remain one tensor. Those of tokens are of float16
-    where that loses nothing."""
+    """The tables of a model; shared embeddings remain one tensor."""
     width = config.d_model
-    tokens = [_read(weights, _SOURCE_TOKENS, config.src_vocab_size, width)]
+    stored = [_found(weights, _SOURCE_TOKENS, config.src_vocab_size, width)]
     if config.shared_embeddings != "all":
-        tokens.append(_read(weights, _TARGET_TOKENS, config.tgt_vocab_size, width))
-    narrowed = _narrowed(tokens)
-    source, target = narrowed[0], narrowed[-1]
+        stored.append(_found(weights, _TARGET_TOKENS, config.tgt_vocab_size, width))
+    tokens: list[Floats | Halves] = [np.ascontiguousarray(table) for table in stored]
+    if any(table.dtype != np.float16 for table in tokens):
+        tokens = [np.asarray(table, np.float32) for table in tokens]
     positions: tuple[Floats | None, Floats | None] = (None, None)
     if config.positions == "sinusoidal":
         table = sinusoids(config.max_positions, width, config.sinusoids, config.position_offset)
@@ -58,14 +59,7 @@ def tables_of(config: ModelConfig, weights: Weights) -> Tables:
             _read(weights, "tgt_embedding.learned.weight", size, width),
         )
     slopes = alibi_slopes(config.n_heads) if config.positions == "alibi" else None
-    return Tables(source, positions[0], target, positions[1], slopes)
-
-
-def _narrowed(tables: Sequence[Floats]) -> Sequence[Floats | Halves]:
-    """The tables in float16, or unchanged if float16 does not hold every number exactly."""
-    with np.errstate(over="ignore"):
-        halves = [table.astype(np.float16) for table in tables]
-    return halves if all(map(np.array_equal, halves, tables)) else tables
+    return Tables(tokens[0], positions[0], tokens[-1], positions[1], slopes)
 
 
 class WeightSupply:
@@ -175,6 +169,11 @@ def _output_bias(config: ModelConfig, weights: Weights, control_ids: Sequence[in
 
 def _read(weights: Weights, name: str, *shape: int) -> Floats:
     """One weight in float32. Raises WeightError."""
+    return np.ascontiguousarray(_found(weights, name, *shape), np.float32)
+
+
+def _found(weights: Weights, name: str, *shape: int) -> NDArray[np.floating[Any]]:
+    """One weight as it is. Raises WeightError."""
     try:
         weight = np.asarray(weights[name])
     except KeyError as error:
@@ -183,4 +182,4 @@ def _read(weights: Weights, name: str, *shape: int) -> Floats:
         raise WeightError(f"the weight {name} has shape {weight.shape}, expected {shape}")
     if not np.issubdtype(weight.dtype, np.floating):
         raise WeightError(f"the weight {name} holds {weight.dtype}, expected floating point")
-    return np.ascontiguousarray(weight, np.float32)
+    return weight
