@@ -7,15 +7,16 @@ import contextlib
 import dataclasses
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
+from pydantic import SecretStr
 
 from service import __version__
 from service.errors import StorageFailed
 from service.http.access.caller import Access
 from service.http.access.key_ring import KeyRing
-from service.http.access.windows import MinuteWindows
 from service.http.bodies import BodyBudget
 from service.http.file_store import FileStore
 from service.http.limits import Limits
@@ -39,6 +40,9 @@ from service.translation.dispatcher import Dispatcher
 from service.translation.document_processes import Bounds
 from service.translation.files import FileTranslator
 from service.wiring import Models
+
+if TYPE_CHECKING:
+    from service.http.access.windows import MinuteWindows
 
 _DRAIN_POLL_SECONDS = 0.01
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
@@ -169,16 +173,24 @@ def _make_access(settings: Settings) -> Access:
     limits = ClientLimits(
         settings.requests_per_minute, settings.characters_per_minute, settings.concurrent_requests
     )
-    url = settings.limits_url.get_secret_value() if settings.limits_url else None
-    try:
-        windows = MinuteWindows(url)
-    except ValueError as error:
-        raise StartupError(f"setting limits_url: {error}") from None
     ring = None
     if settings.api_keys != "off":
         assert settings.database is not None  # the settings say so
         ring = KeyRing(KeyStore(settings.database))
+    windows = None
+    if ring is not None or settings.limits_url or limits != ClientLimits():
+        windows = _make_windows(settings.limits_url)
     return Access(ring, windows, limits, is_key_required=settings.api_keys == "required")
+
+
+def _make_windows(url: SecretStr | None) -> MinuteWindows:
+    """Raises StartupError."""
+    from service.http.access.windows import MinuteWindows  # 30 ms and 3 MiB that most never need
+
+    try:
+        return MinuteWindows(url.get_secret_value() if url else None)
+    except ValueError as error:
+        raise StartupError(f"setting limits_url: {error}") from None
 
 
 def _make_tracer(settings: Settings) -> Tracer | None:

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
 from starlette.datastructures import Headers
@@ -27,11 +28,13 @@ from service.errors import (
     outcome_of,
 )
 from service.http.access.key_ring import KeyRing
-from service.http.access.windows import MinuteWindows
 from service.http.error_answers import GOOGLE
 from service.http.models import KEY_FIELDS
 from service.stores.api_key import EVERYBODY, ApiKey, ClientLimits, Owner
 from service.stores.keys import Used
+
+if TYPE_CHECKING:
+    from service.http.access.windows import MinuteWindows
 
 GOOGLE_HEADER, _GOOGLE_FIELD = "X-Goog-Api-Key", "key"
 _SCHEMES = ("bearer", "deepl-auth-key")
@@ -95,13 +98,13 @@ class Client:
 
 
 class Access:
-    """Keys, limits and counters. `ring` is None if keys are off; `is_open`: anybody may do
-    anything."""
+    """Keys, limits and counters. `ring` is None if keys are off, `windows` if nobody has limits of a
+    minute; `is_open`: anybody may do anything."""
 
     def __init__(
         self,
         ring: KeyRing | None,
-        windows: MinuteWindows,
+        windows: MinuteWindows | None,
         limits: ClientLimits,
         *,
         is_key_required: bool,
@@ -143,7 +146,8 @@ class Access:
     async def running(self) -> AsyncGenerator[None]:
         """Keep the keys current inside the block."""
         async with contextlib.AsyncExitStack() as stack:
-            stack.push_async_callback(self.windows.close)
+            if self.windows is not None:
+                stack.push_async_callback(self.windows.close)
             if self.ring is not None:
                 await stack.enter_async_context(self.ring.kept_current())
             yield
@@ -263,10 +267,12 @@ class Caller:
     ) -> None:
         """Count `amount` of the client's minute, or only test whether it has room. Raises `error`,
         with LibreTranslate's word first."""
-        name, kind = f"{what}/{self._client.name}", self._client.kind
         if not limit:
             return
-        if seconds := await self._access.windows.take(name, limit, amount, is_test=is_test):
+        windows = self._access.windows
+        assert windows is not None  # there are limits
+        name, kind = f"{what}/{self._client.name}", self._client.kind
+        if seconds := await windows.take(name, limit, amount, is_test=is_test):
             raise error(f"Slowdown: {limit} {what} per minute are allowed for this {kind}", seconds)
 
     def _settle(self, *, is_used: bool) -> None:
