@@ -118,15 +118,6 @@ def test_a_wide_beam_gets_its_rows_though_short_work_never_ends(tasks_of: MakeTa
     pytest.fail("the wide beam starves")
 
 
-def test_short_work_does_not_overtake_a_wide_beam_whose_turn_it_is(tasks_of: MakeTasks) -> None:
-    scene = Scene(max_slots=64, max_rows=50)
-    scene.run(tasks_of(*[1] * 40))
-    scene.step()  # earns time for short work
-    wide, short = tasks_of(*[16] * 4, arrived=1.0), tasks_of(1, arrived=2.0)
-    scene.schedule.waiting.add([*wide, *short])
-    assert scene.schedule.newcomers() == []
-
-
 def test_one_admission_in_four_begins_with_the_oldest(tasks_of: MakeTasks) -> None:
     """Though more urgent work never ends."""
     scene, old = Scene(max_slots=9), tasks_of(*[4] * 200, arrived=0.0)
