@@ -185,11 +185,6 @@ def flip_a_bit(directory: Path) -> None:
     path.write_bytes(bytes(data))
 
 
-def spoil_tokenizer(directory: Path) -> None:
-    (directory / "tiny.model").write_bytes(b"no sentencepiece model")
-    sign_again(directory)
-
-
 def write_config(text: str) -> Damage:
     def damage(directory: Path) -> None:
         (directory / "config.json").write_text(text)
@@ -220,7 +215,7 @@ def write_sums(text: str) -> Damage:
 
 
 def in_place_of(name: str, make: Callable[[Path], object]) -> Damage:
-    """Something else than a file: a directory, a FIFO, a link to nothing or to itself."""
+    """Something else than a file: a directory, a FIFO."""
 
     def damage(directory: Path) -> None:
         (directory / name).unlink()
@@ -250,9 +245,6 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
         (remove("model.safetensors"), "tiny-checkpoint lacks model.safetensors"),
         (flip_a_bit, "tiny.model does not match SHA256SUMS"),
         (write_sums("0  ../secret\n"), r"line that is not '<sha256>  <file>': '0  ../secret'"),
-        (write_sums(""), "SHA256SUMS does not list config.json"),
-        (spoil_tokenizer, "cannot read the sentencepiece model .*tiny.model"),
-        (write_config("{oops"), "config.json is not readable JSON"),
         (change_config("format", value=9), "format must be 1, got 9"),
         (change_config("tokenizer", "source", value="../x"), "must lie in the directory itself"),
         (
@@ -269,15 +261,11 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
             ),
             r"has \(450, 450\) source and target pieces, config.json says \(451, 451\)",
         ),
-        *(
-            (
-                change_config("alignment_heads", value=wrong),
-                r"different \[layer, head\] pairs, layers 0 to 1 and heads 0 to 3, got \[\[",
-            )
-            for wrong in ([[0, 4]], [[2, 0]], [[0, 1], [0, 1]])
+        (
+            change_config("alignment_heads", value=[[0, 4]]),
+            r"different \[layer, head\] pairs, layers 0 to 1 and heads 0 to 3, got \[\[",
         ),
         (change_weights(lambda w: w.update(x=torch.ones(1))), "tensor 'x' is only in the file"),
-        (lambda d: (d / "SHA256SUMS").write_bytes(b"\xff"), "SHA256SUMS is not UTF-8: byte 0"),
         (
             in_place_of("tiny.model", Path.mkdir),
             "lacks tiny.model, which SHA256SUMS lists: it is no regular",
@@ -285,10 +273,6 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
         (
             in_place_of("config.json", os.mkfifo),
             "cannot read .*config.json: it is not a regular file",
-        ),
-        (
-            in_place_of("config.json", lambda path: path.symlink_to(path)),
-            "tiny-checkpoint holds no config.json",
         ),
         (unlist("tiny.model"), "SHA256SUMS does not list tiny.model, which cannot be verified"),
         (write_config("[" * 100_000), "config.json is not readable JSON: it is nested too deeply"),

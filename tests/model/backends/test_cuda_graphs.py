@@ -20,24 +20,6 @@ from tests.model.test_runner import mixed_sentences, texts
 PLAIN = Features(False, False, False, False, 0)
 
 
-def test_a_sentence_abandoned_on_its_way_out_is_not_told_of() -> None:
-    runner = tiny_runner(tiny_model(), backend="graphs")
-    options = DecodingOptions(beam_size=1, max_length=2)
-    short, long = runner.admit(
-        [
-            SourceSentence([5, EOS], options),
-            SourceSentence([5, EOS], DecodingOptions(max_length=30)),
-        ]
-    )
-    slots = runner.num_free_slots
-    while runner.num_free_slots == slots:
-        assert runner.step().finished == []
-    assert runner.num_running == 2
-    runner.release(short)
-    ended = [f.handle for _ in range(40) for f in runner.step().finished]
-    assert (ended, runner.num_running) == ([long], 0)
-
-
 def test_warming_up_leaves_no_trace() -> None:
     model, sentences = tiny_model(seed=5), mixed_sentences(10, seed=6)
     expected = texts(run_to_end(tiny_runner(model), sentences))

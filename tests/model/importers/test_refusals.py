@@ -12,7 +12,6 @@ import pytest
 import torch
 from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from model.checkpoint.reference import load_checkpoint
 from model.importers.imported import SourceError, Wanted
@@ -48,24 +47,10 @@ def drop_from_vocabulary(directory: Path) -> None:
     path.write_text(json.dumps(pieces))
 
 
-def edit_weights(change: Callable[[Tensor], Tensor]) -> Edit:
-    """Of the embeddings and of nothing else."""
-
-    def edit(directory: Path) -> None:
-        path = directory / "model.safetensors"
-        weights = load_file(path)
-        weights["model.shared.weight"] = change(weights["model.shared.weight"])
-        save_file(weights, path)
-
-    return edit
-
-
-def cast(dtype: torch.dtype) -> Edit:
-    return edit_weights(lambda weight: weight.to(dtype))
-
-
-def spoil(number: float) -> Edit:
-    return edit_weights(lambda weight: weight.index_fill(0, torch.tensor([9]), number))
+def round_embeddings(directory: Path) -> None:
+    path = directory / "model.safetensors"
+    weights = load_file(path)
+    save_file({**weights, "model.shared.weight": weights["model.shared.weight"].int()}, path)
 
 
 def shards(weight_map: Any) -> Edit:
@@ -82,15 +67,13 @@ GENERATION = "generation_config.json"
 CASES: list[tuple[str, Edit, str]] = [
     ("marian", change(CONFIG, model_type="gpt2"), "holds a 'gpt2' model; supported: marian, m2m"),
     ("marian", overwrite(CONFIG, b"{oops"), "config.json is not readable JSON"),
+    ("marian", overwrite("model.safetensors", b"junk"), "is not a safetensors file"),
     ("marian", remove("source.spm"), "lacks source.spm, which this family of models needs"),
     ("marian", drop_from_vocabulary, "vocab.json must number its pieces 0, 1, 2, ..."),
-    ("marian", remove("model.safetensors"), "holds no weights: neither model.safetensors nor"),
-    ("marian", overwrite("model.safetensors", b"junk"), "is not a safetensors file"),
     ("marian", change(CONFIG, decoder_layers=3), "lack decoder.layers.2.self_attn.q_proj"),
     ("marian", change(CONFIG, eos_token_id=5), "eos_token_id must be .*, the id of '</s>' .*got 5"),
     ("marian", change(GENERATION, decoder_start_token_id=7), "says bos_id 7, which is .*must be"),
-    ("marian", cast(torch.int32), "hold 'shared.weight' as int32 of shape .* floating-point num"),
-    ("marian", spoil(float("nan")), "holds numbers that are not finite in float32"),
+    ("marian", round_embeddings, "hold 'shared.weight' as int32 of shape .* floating-point num"),
     ("marian", shards({"a": "../../secret"}), "weight_map must name files of the same directory"),
     (
         "nllb",

@@ -12,7 +12,7 @@ from model.checkpoint import CheckpointError
 from model.checkpoint.reference import load_checkpoint
 from model.network.config import ModelConfig
 from model.training.averaging import average_checkpoints
-from tests.model.test_checkpoint import NORM, edit_weights, random_model, save
+from tests.model.test_checkpoint import random_model, save
 
 
 def save_random(directory: Path, config: ModelConfig, tokenizer: Path, seed: int) -> Path:
@@ -38,15 +38,10 @@ def test_what_has_no_mean_is_refused_and_nothing_is_left(
     tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
 ) -> None:
     wide = dataclasses.replace(tiny_config, d_ff=2 * tiny_config.d_ff)
-    one, two, other = (
-        save_random(tmp_path / name, config, tiny_tokenizer_file, 1)
-        for name, config in (("one", tiny_config), ("two", tiny_config), ("other", wide))
-    )
-    edit_weights(two, lambda w: w[NORM].fill_(float("nan")))
+    one = save_random(tmp_path / "one", tiny_config, tiny_tokenizer_file, 1)
+    other = save_random(tmp_path / "other", wide, tiny_tokenizer_file, 1)
     with pytest.raises(CheckpointError, match="different architectures"):
         average_checkpoints([one, other], tmp_path / "mean")
     with pytest.raises(CheckpointError, match="exists already"):
         average_checkpoints([one, one], other)
-    with pytest.raises(CheckpointError, match="not finite"):
-        average_checkpoints([one, two], tmp_path / "mean")
-    assert {path.name for path in tmp_path.iterdir()} == {"one", "two", "other"}
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "other"}

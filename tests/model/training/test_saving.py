@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checking import check_checkpoint
 from model.training.saving import TrainingError
 from tests.conftest import FullDisk
 from tests.model.training.conftest import MakeTrainer, files_of, kill_after, weights_of
@@ -38,19 +37,6 @@ def test_a_full_disk_leaves_the_last_state_whole(
     resumed.run()
     for name, weight in weights_of(unbroken).items():
         assert torch.equal(weights_of(resumed)[name], weight), name
-
-
-def test_a_full_disk_at_the_end_leaves_the_checkpoint_that_was_there(
-    make_trainer: MakeTrainer, full_disk: FullDisk
-) -> None:
-    trainer = make_trainer()
-    checkpoint = trainer.run()
-    before = files_of(checkpoint)
-    again = make_trainer()
-    with full_disk(1000), pytest.raises(TrainingError, match="File too large; step 6 is saved"):
-        again.run()
-    assert files_of(checkpoint) == before
-    check_checkpoint(checkpoint)
 
 
 def test_two_runs_in_one_directory_are_refused(make_trainer: MakeTrainer) -> None:

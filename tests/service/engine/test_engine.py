@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 
 import pytest
 
@@ -18,21 +17,6 @@ from tests.service.fakes import (
     sentence,
     texts_of,
 )
-
-
-async def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
-    async with held_engine() as (runner, engine):
-        long = asyncio.create_task(engine.translate([sentence("x" * 40)]))
-        await eventually(runner.is_stepping.is_set)
-        short = asyncio.create_task(engine.translate([sentence("y")]))
-        await eventually(lambda: engine.num_waiting == 1)
-        runner.gate.set()
-        order: list[str] = []
-        long.add_done_callback(lambda _: order.append("long"))
-        short.add_done_callback(lambda _: order.append("short"))
-        await asyncio.gather(long, short)
-        assert order == ["short", "long"]
-        assert runner.most_running == 2
 
 
 async def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
@@ -62,32 +46,6 @@ async def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_eng
         assert "poisoned" in str(outcomes[0].error)
         assert num_restarts(metrics) == 0
         assert texts_of(await innocent) == ["C", "D"]
-
-
-async def test_an_engine_that_dies_answers_all_and_is_not_ready_until_it_is_rebuilt() -> None:
-    """Of which the first attempt fails."""
-    broken = FakeRunner()
-    broken.fail_next_step = broken.fail_release = True
-    attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
-    may_build = threading.Event()
-
-    def make_runner() -> FakeRunner:
-        runner = attempts.pop(0)
-        if runner is None:
-            raise RuntimeError("out of memory")
-        if not attempts:
-            may_build.wait(60)
-        return runner
-
-    async with engine_of(make_runner) as engine:
-        outcomes = await engine.translate([sentence("a"), sentence("b")])
-        assert all(outcome.error for outcome in outcomes)
-        await eventually(lambda: not attempts)
-        with pytest.raises(NotReady):
-            await engine.translate([sentence("c")])
-        may_build.set()
-        await eventually(lambda: engine.is_ready)
-        assert texts_of(await engine.translate([sentence("d")])) == ["D"]
 
 
 async def test_an_engine_stops_though_it_cannot_be_rebuilt() -> None:

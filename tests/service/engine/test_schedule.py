@@ -118,15 +118,6 @@ def test_a_wide_beam_gets_its_rows_though_short_work_never_ends(tasks_of: MakeTa
     pytest.fail("the wide beam starves")
 
 
-def test_short_work_does_not_overtake_a_wide_beam_whose_turn_it_is(tasks_of: MakeTasks) -> None:
-    scene = Scene(max_slots=64, max_rows=50)
-    scene.run(tasks_of(*[1] * 40))
-    scene.step()  # earns time for short work
-    wide, short = tasks_of(*[16] * 4, arrived=1.0), tasks_of(1, arrived=2.0)
-    scene.schedule.waiting.add([*wide, *short])
-    assert scene.schedule.newcomers() == []
-
-
 def test_one_admission_in_four_begins_with_the_oldest(tasks_of: MakeTasks) -> None:
     """Though more urgent work never ends."""
     scene, old = Scene(max_slots=9), tasks_of(*[4] * 200, arrived=0.0)
@@ -180,25 +171,6 @@ def test_the_last_slots_are_for_short_work(tasks_of: MakeTasks) -> None:
     assert [scene.admit() for _ in range(20)] == [[]] * 20
     scene.schedule.waiting.add(short := tasks_of(1))
     assert scene.admit() == short
-
-
-def test_no_task_waits_longer_for_a_step_than_the_bound(tasks_of: MakeTasks) -> None:
-    """A task of R rows that run waits at most 1 + 4 R / 72 batches, though short work that could
-    fill every batch never ends."""
-    rng, scene = random.Random(0), Scene(max_slots=1000)
-    long = scene.run(tasks_of(*[4] * 300))
-    short: list[SentenceTask] = []
-    waits, most, longest = dict.fromkeys(long, 0), 0.0, 0
-    for _ in range(2000):
-        short += scene.run(tasks_of(*[4] * rng.randint(0, 30)))
-        while len(short) > 100:
-            scene.end(short.pop(0))
-        most = max(most, 1 + 4 * rows(scene.running) / 72)
-        taken = set(scene.step())
-        is_batch = rows(list(taken)) >= 72
-        waits = {task: 0 if task in taken else waits[task] + is_batch for task in long}
-        longest = max(longest, *waits.values())
-    assert 10 < longest <= most
 
 
 def test_all_step_where_leaving_out_is_impossible_or_saves_little(tasks_of: MakeTasks) -> None:

@@ -153,15 +153,6 @@ async def test_cancelling_a_request_frees_its_places_in_every_worker() -> None:
         assert texts_of(await engine.translate([sentence("y")] * 2)) == ["Y", "Y"]
 
 
-async def test_a_deadline_ends_a_request_in_every_worker() -> None:
-    async with held(2, max_slots=1) as (runners, engine, _):
-        given = [sentence("x" * 30)] * 4
-        task = asyncio.create_task(engine.translate(given, deadline_seconds=0.02))
-        assert {o.error.code for o in await task if o.error} == {"deadline"}
-        open_gates(runners)
-        await emptied(engine)
-
-
 async def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
     """Even if the event loop was held up, and sees the result before its clock."""
     future: asyncio.Future[list[SentenceOutcome]] = asyncio.get_running_loop().create_future()
