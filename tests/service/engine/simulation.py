@@ -51,11 +51,13 @@ MEASURED = Cost(100e-6, 19e-6, 0.05e-6, 330e-6, 25e-6)
 
 @dataclass(frozen=True)
 class Arrival:
-    """A request at a moment (seconds): tokens of each source, and of each translation."""
+    """A request at a moment (seconds): tokens of each source, and of each translation; and the work
+    that it had before."""
 
     seconds: float
     num_source_tokens: Sequence[int]
     num_target_tokens: Sequence[int]
+    prior_work: int = 0
 
     @property
     def num_tokens(self) -> int:
@@ -219,7 +221,8 @@ class Simulation:
         sentences = [
             SourceSentence([target] + [0] * (source - 1), options) for source, target in lengths
         ]
-        work = sum(map(expected_work, sentences)) if self._policy.is_preemptive else 0
+        work = arrival.prior_work + sum(map(expected_work, sentences))
+        work = work if self._policy.is_preemptive else 0
         request = EngineRequest(future, arrival.seconds, len(sentences), work)
         tasks = [SentenceTask(sentence, request) for sentence in sentences]
         alone = seconds_alone(arrival, self._cost, self._beam_size)

@@ -173,6 +173,25 @@ def test_the_last_slots_are_for_short_work(tasks_of: MakeTasks) -> None:
     assert scene.admit() == short
 
 
+def test_no_task_waits_longer_for_a_step_than_the_bound(tasks_of: MakeTasks) -> None:
+    """A task of R rows that run waits at most 1 + 4 R / 72 batches, though short work that could
+    fill every batch never ends."""
+    rng, scene = random.Random(0), Scene(max_slots=1000)
+    long = scene.run(tasks_of(*[4] * 300))
+    short: list[SentenceTask] = []
+    waits, most, longest = dict.fromkeys(long, 0), 0.0, 0
+    for _ in range(2000):
+        short += scene.run(tasks_of(*[4] * rng.randint(0, 30)))
+        while len(short) > 100:
+            scene.end(short.pop(0))
+        most = max(most, 1 + 4 * rows(scene.running) / 72)
+        taken = set(scene.step())
+        is_batch = rows(list(taken)) >= 72
+        waits = {task: 0 if task in taken else waits[task] + is_batch for task in long}
+        longest = max(longest, *waits.values())
+    assert 10 < longest <= most
+
+
 def test_all_step_where_leaving_out_is_impossible_or_saves_little(tasks_of: MakeTasks) -> None:
     for num_old, can_step_subset in ((32, False), (2, True)):
         scene = Scene(max_slots=64)

@@ -166,6 +166,37 @@ def test_where_rows_are_nearly_free_short_work_gets_the_next_slot() -> None:
     assert slowest(Policy(is_preemptive=False, max_slots=64)) > 5
 
 
+def test_second_translations_do_not_hold_back_a_short_newcomer() -> None:
+    """Clients of long texts have a sentence of each translated again; a short newcomer does not
+    wait for these."""
+    for num_clients in (16, 32):
+        assert percentile(newcomers_beside_second_translations(num_clients), 95) < 3.5
+
+
+def newcomers_beside_second_translations(num_clients: int) -> list[float]:
+    """Slowdowns of a short sentence."""
+    rng = random.Random(0)
+
+    def text(moment: float) -> Arrival:
+        lengths = [rng.randint(8, 28) for _ in range(4)]
+        return Arrival(moment, lengths, lengths)
+
+    def next_of(served: Served) -> Arrival | None:
+        arrival = served.arrival
+        if arrival.seconds > 2.0 or arrival in short:
+            return None
+        if len(arrival.num_source_tokens) == 1:
+            return text(served.ended)
+        lengths = arrival.num_source_tokens[:1]
+        return Arrival(served.ended, lengths, lengths, prior_work=2000)
+
+    short = [Arrival(0.07 * i, [5], [5]) for i in range(1, 28)]
+    served = Simulation(Policy(max_slots=32)).serve(
+        [*(text(0.0) for _ in range(num_clients)), *short], next_of
+    )
+    return [one.slowdown for one in served if one.arrival in short]
+
+
 DOCUMENT = Arrival(0.0, [20] * 200, [10 + i % 20 for i in range(200)])
 
 
