@@ -53,15 +53,6 @@ def test_every_term_appears(
         assert wanted.casefold() in found.casefold()
 
 
-def test_the_neighbours_of_a_sentence_with_terms_stay_as_they_are(
-    translator: OfflineTranslator,
-) -> None:
-    plain = [job("The house is big.", "en", "de"), job("Good morning.", "en", "de")]
-    termed = [job(*case[:3], *case[3]) for case in CASES if case[2] == "de"]
-    alone = [translated(translator, one)[0] for one in (*plain, *termed)]
-    assert translated(translator, *plain, *termed) == alone
-
-
 def test_markup_capitals_and_kept_strings_go_with_terms(translator: OfflineTranslator) -> None:
     page = "The <b>dog</b> is in the <a href='x'>garden</a>, {name}."
     html = TranslationJob(
