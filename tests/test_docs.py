@@ -50,14 +50,6 @@ def test_a_readme_is_short(name: str) -> None:
     assert len(read(name).splitlines()) <= MOST_LINES[name]
 
 
-@pytest.mark.parametrize("name", READMES)
-def test_the_commands_it_tells_to_run_exist(name: str) -> None:
-    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
-    lines = re.findall(r"^make ([a-z -]+)", read(name), re.MULTILINE)
-    told = {target for line in lines for target in line.split()}
-    assert {"serve", "test"} <= told <= targets
-
-
 @pytest.mark.parametrize("name", [*READMES, *PAGES])
 def test_the_files_it_names_exist(name: str) -> None:
     text = read(name)

@@ -57,11 +57,6 @@ class Site:
     def url(self) -> str:
         return f"{self.served.url}/"
 
-    def count(self, line: str) -> float:
-        """The value of a metric that is written as `line`; 0 before it was counted."""
-        rows = self.served.metrics().splitlines()
-        return sum(float(row.split()[-1]) for row in rows if row.startswith(line))
-
 
 MakeSite = Callable[..., Site]
 

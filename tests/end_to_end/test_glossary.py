@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,15 +53,6 @@ def test_every_term_appears(
         assert wanted.casefold() in found.casefold()
 
 
-def test_the_neighbours_of_a_sentence_with_terms_stay_as_they_are(
-    translator: OfflineTranslator,
-) -> None:
-    plain = [job("The house is big.", "en", "de"), job("Good morning.", "en", "de")]
-    termed = [job(*case[:3], *case[3]) for case in CASES if case[2] == "de"]
-    alone = [translated(translator, one)[0] for one in (*plain, *termed)]
-    assert translated(translator, *plain, *termed) == alone
-
-
 def test_markup_capitals_and_kept_strings_go_with_terms(translator: OfflineTranslator) -> None:
     page = "The <b>dog</b> is in the <a href='x'>garden</a>, {name}."
     html = TranslationJob(
@@ -82,12 +72,6 @@ def test_two_hundred_terms_in_one_text_appear(translator: OfflineTranslator) -> 
     text = " ".join(f"w{i}" for i in range(200))
     (found,) = translated(translator, job(text, "en", "de", *terms))
     assert [i for i in range(200) if f"Wort{i}" not in found] == []
-
-
-def test_terms_go_with_sampling(translator: OfflineTranslator) -> None:
-    one = job("My dog is sick.", "en", "de", ("dog", "Köter"))
-    (found,) = translated(translator, dataclasses.replace(one, options={"temperature": 0.5}))
-    assert "Köter" in found
 
 
 def test_a_stream_is_the_result(client: TestClient) -> None:

@@ -136,22 +136,6 @@ def test_rare_characters_keep_no_sentence_from_being_translated(
     assert expected in translator.translate(text, source, target).lower()
 
 
-@pytest.mark.parametrize("target", ["de", "zh"])
-def test_brackets_of_carriers_in_a_text_are_like_any_other_placeholder(
-    translator: OfflineTranslator, target: str
-) -> None:
-    for text in ("Please open @ now.", "She bought two @ apples.", "@ is my best friend."):
-        named = translator.translate(text.replace("@", "{name}"), "en", target)
-        found = translator.translate(text.replace("@", "⟦3⟧"), "en", target)
-        assert found == named.replace("{name}", "⟦3⟧")
-
-
-def test_capitals_are_translated_as_small_letters(translator: OfflineTranslator) -> None:
-    for text in ("The house is very big.", "I do not like cold water."):
-        small = translator.translate(text, "en", "de")
-        assert translator.translate(text.upper(), "en", "de") == small.upper()
-
-
 def test_a_page_keeps_its_tags_through_the_pivot(translator: OfflineTranslator) -> None:
     page = "<p>Das <b>Haus</b> von {name} ist <a href='x'>sehr groß</a>.</p>"
     found = translator.translate(page, "de", "zh", "html")

@@ -11,6 +11,7 @@ from service.errors import DocumentTooLarge, InvalidDocument
 from service.translation.checks.differences import check_sentence
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.documents.formats import parse_file
+from service.translation.language.segmentation import cut_text
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
 from service.translation.markup.scanner import scan
@@ -37,6 +38,11 @@ MARKS = ("{a}", "**", "*a*", "{a}b{/a}", "%s", "_a", "[b]", "{{a}}b")
 NUMBERS = ("1", "1.", "1,1", "1 ", "1:1", "一", "一千", "hundert", "1世纪")
 AMOUNTS = ("1", "1.", "1 ", "1 a", "1万", "1,000,", "1 aaaaaaaaaa ", "1-")
 SIGNS = ("€ ", "ñ", "ñ ", "a\u0301", "д\nñ ab\n", "❤️", "1\ufe0f", "€\u0301")
+UNITS = (
+    *("བོད་ཡིག་", "ภาษาไทย", "ភាសាខ្មែរ", "中文没有标点", "क्षि", "a\t", "e\u0301\u0315", "👩‍👩‍👧‍👦"),
+    *("a👩‍👩‍👧‍👦", "🇩a", " ", "a   ", ".", "Mr. ", "a.)”", "(a", '"a! ', "a\n", "a\u200b\ufeff"),
+    *("𝔘", "a", "你", "。", "\u0301", "a\u200d"),
+)
 COPIED = ("a", "1 ", "{x} ", "https://", "<a ", "中", "a@b", "../", "``")
 KEEP = KeptStrings(["keep", "a"])
 WORK: dict[str, tuple[Callable[[str], object], int, tuple[str, ...]]] = {
@@ -56,6 +62,11 @@ WORK: dict[str, tuple[Callable[[str], object], int, tuple[str, ...]]] = {
     "numbers": (lambda text: unmatched(find_numbers(text), find_numbers(text)), 4_000, NUMBERS),
     "amounts": (lambda text: list(find_amounts(text, "en", "de")), 8_000, AMOUNTS),
     "signs": (lambda text: list(find_unspelled(text, EN_DE, "en")), 8_000, SIGNS),
+    "sentences": (
+        lambda text: cut_text(text, "en", 40, lambda part: 3 + len(part.encode())),
+        8_000,
+        UNITS,
+    ),
     "checks": (lambda text: check_sentence(text, text, ("en", "fr")), 3_000, COPIED),
 }
 """What is done, the length of the shorter text, and what is repeated in it."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-import sentencex  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.translation.language import segmentation
 from service.translation.language.segmentation import Piece, cut_text, has_letters, spaced_gap
 from service.translation.language.splitting import split_to_fit
 
@@ -119,42 +117,6 @@ def test_an_over_long_sentence_is_cut_at_the_best_place(text: str, first: str) -
     parts = list(split_to_fit(text, 20, len))
     assert "".join(parts) == text
     assert parts[0] == first
-
-
-UNITS = [
-    *("བོད་ཡིག་", "ภาษาไทย", "ភាសាខ្មែរ", "中文没有标点", "क्षि", "a\t", "e\u0301\u0315", "👩‍👩‍👧‍👦"),
-    *("a👩‍👩‍👧‍👦", "🇩a", " ", "a   ", ".", "Mr. ", "a.)”", "(a", '"a! ', "a\n", "a\u200b\ufeff"),
-    *("𝔘", "a", "你", "。", "\u0301", "a\u200d"),
-]
-
-
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("max_tokens", [16, 256])
-def test_the_work_is_linear_in_every_script(
-    unit: str, max_tokens: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is given to the tokenizer and to the search for sentences, by characters and calls."""
-    counted, searched = [0, 0], [0, 0]
-
-    def count(part: str) -> int:
-        counted[0] += 1
-        counted[1] += len(part)
-        return 3 + len(part.encode())
-
-    def search(language: str, window: str) -> list[str]:
-        searched[0] += 1
-        searched[1] += len(window)
-        found: list[str] = sentencex.segment(language, window)
-        return found
-
-    monkeypatch.setattr(segmentation, "segment", search)
-    text = unit * (60_000 // len(unit))
-    pieces = cut_text(text, "en", max_tokens, count)
-    assert "".join(piece.text for piece in pieces) == text
-    assert counted[0] <= len(text)
-    assert counted[1] <= 8 * len(text)
-    assert searched[0] <= len(pieces) + len(text) / 500
-    assert searched[1] <= 3 * len(text)
 
 
 @settings(deadline=None, max_examples=100)
