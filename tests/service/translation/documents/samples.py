@@ -213,18 +213,25 @@ def archive(members: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) ->
 
 
 def pdf(*lines: str) -> bytes:
-    """A page with these lines, as small as a reader takes it, which finds the objects itself."""
+    """A page with these lines, as small as a reader takes it."""
     shown = "".join(f"({line}) Tj T* " for line in lines)
-    stream = f"BT /F1 12 Tf 14 TL 72 720 Td {shown}ET"
-    font = "/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>"
-    objects = (
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        f"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << {font} >> >>",
-        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
-    )
-    written = "".join(f"{n} 0 obj\n{one}\nendobj\n" for n, one in enumerate(objects, 1))
-    return f"%PDF-1.4\n{written}trailer\n<< /Root 1 0 R >>\nstartxref\n0\n%%EOF".encode()
+    stream = f"BT /F1 12 Tf 14 TL 72 720 Td {shown}ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    written, offsets = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        offsets.append(len(written))
+        written += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    start = len(written)
+    written += b"xref\n0 6\n0000000000 65535 f \n" + table
+    return written + b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % start
 
 
 SAMPLES: dict[str, bytes] = {
