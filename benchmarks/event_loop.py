@@ -25,7 +25,7 @@ import httpx
 
 from benchmarks.provenance import provenance, weights
 from benchmarks.sentences import ROOT
-from service.app import build_document, create_app
+from service.app import create_app
 from service.loading import load_models
 from service.settings import Settings
 from tests.service.served import served
@@ -201,7 +201,6 @@ def main() -> int:
             {"device": "cpu", "max_characters": MOST, "cache_bytes": 0, "database": database}
         )
         app = create_app(settings, load_models(settings))
-        build_document(app)
         with served(app) as server, httpx.Client(base_url=server.url, timeout=600) as client:
             client.post("/translate", json={**CHINESE, "q": ["你好", "hello"], "source": "auto"})
             probe = LoopProbe(server.loop)

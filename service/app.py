@@ -93,13 +93,6 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     return app
 
 
-def build_document(app: FastAPI) -> None:
-    """Build the OpenAPI document, which the app keeps, if it is served. This takes a tenth of a
-    second, and would block the event loop in a request."""
-    if app.openapi_url is not None:
-        app.openapi()
-
-
 async def drain(app: FastAPI, limit_seconds: float) -> None:
     """Refuse new work and wait for running work; after the limit fail the rest with an error."""
     state: ServerState = app.state.server

@@ -85,7 +85,7 @@ def _made(flags: dict[str, Any]) -> tuple[Server, list[socket.socket]]:
     """The server with its models loaded, and the sockets that it listens on."""
     settings = read_settings(Settings, flags)
     with importing():
-        from service.app import build_document, create_app, drain
+        from service.app import create_app, drain
         from service.loading import load_models
         from service.observability.logs import configure_logs
         from service.server import Server, uvicorn_config
@@ -96,7 +96,6 @@ def _made(flags: dict[str, Any]) -> tuple[Server, list[socket.socket]]:
     if settings.metrics_port is not None:
         listeners.append(_bind(settings.metrics_host, settings.metrics_port))
     app = create_app(_with_own_name(settings, listeners[0]), models)
-    build_document(app)
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     host, port = listeners[0].getsockname()[:2]
     _warn_if_not_compiled(models)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from service.http import small_apis
+from service.http.bodies import JSON
 from service.http.middleware import Paths
 from service.http.openapi import Offer, describe_keys
 from service.http.routes import (
@@ -72,7 +77,14 @@ may stand in its query."""
 
 class DescribedApp(FastAPI):
     """An app whose OpenAPI document says how keys are sent, if the server reads keys, and whose
-    errors are answered by its own middleware alone."""
+    errors are answered by its own middleware alone.
+
+    Building the document takes 50 ms, so a thread does it when somebody asks for it."""
+
+    def setup(self) -> None:
+        self._building = threading.Lock()
+        if self.openapi_url is not None:
+            self.add_route(self.openapi_url, _answer_document, include_in_schema=False)
 
     def build_middleware_stack(self) -> ASGIApp:
         app: ASGIApp = self.router
@@ -81,13 +93,21 @@ class DescribedApp(FastAPI):
         return app
 
     def openapi(self) -> dict[str, Any]:
-        if self.openapi_schema is None:
-            access = self.state.server.access
-            document = super().openapi()
-            if access.ring is not None:
-                describe_keys(document, PATHS.is_open, is_required=access.is_key_required)
-        assert self.openapi_schema is not None
-        return self.openapi_schema
+        with self._building:
+            if self.openapi_schema is None:
+                access = self.state.server.access
+                document = super().openapi()
+                if access.ring is not None:
+                    describe_keys(document, PATHS.is_open, is_required=access.is_key_required)
+            assert self.openapi_schema is not None
+            return self.openapi_schema
+
+
+def _answer_document(request: Request) -> Response:
+    document = request.app.openapi()
+    if root := request.scope.get("root_path"):
+        document = {**document, "servers": [{"url": root}]}
+    return Response(to_json(document), media_type=JSON)
 
 
 def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> None:

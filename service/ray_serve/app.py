@@ -17,7 +17,7 @@ from prometheus_client import Metric
 from ray import serve
 from ray.serve.exceptions import RayServeException
 
-from service.app import build_document, create_app
+from service.app import create_app
 from service.errors import Overloaded
 from service.loading import load_models
 from service.observability.logs import configure_logs
@@ -43,7 +43,6 @@ class Replica:
         """Called by Ray in the replica's process; raises StartupError."""
         configure_logs(self._settings.log_level, self._settings.log_format)
         self._server = create_app(self._settings, load_models(self._settings))
-        build_document(self._server)
         self._server.state.gather_metrics = self._metrics_of_all
         self._server.add_middleware(DrainingWebsockets, is_leaving=self._is_leaving)
         self._checked = time.monotonic()

@@ -98,8 +98,8 @@ class Client:
 
 
 class Access:
-    """Keys, limits and counters. `ring` is None if keys are off, `windows` if nobody has limits of a
-    minute; `is_open`: anybody may do anything."""
+    """Keys, limits and counters. `ring` is None if keys are off, `windows` if nobody has a limit of
+    a minute; `is_open`: anybody may do anything."""
 
     def __init__(
         self,

@@ -189,7 +189,7 @@ async def frontend_settings(request: Request) -> FrontendSettings:
     )
 
 
-async def spec(request: Request) -> Response:
+def spec(request: Request) -> Response:
     """The OpenAPI document with LibreTranslate's title, by which clients know its API."""
     document = request.app.openapi()
     titled = {**document, "info": {**document["info"], "title": _TITLE}}

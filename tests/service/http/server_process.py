@@ -11,7 +11,7 @@ import json
 import socket
 import sys
 
-from service.app import build_document, create_app, drain
+from service.app import create_app, drain
 from service.observability.logs import configure_logs
 from service.server import Server, uvicorn_config
 from service.settings import Settings
@@ -21,7 +21,6 @@ from tests.service.fakes import FakeRunner, fake_model
 def main(settings: Settings) -> None:
     configure_logs("debug", "json")
     app = create_app(settings, [fake_model(FakeRunner())])
-    build_document(app)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         sys.stdout.write(f"{listener.getsockname()[1]}\n")
         sys.stdout.flush()
