@@ -176,6 +176,14 @@ int32_t dragoman_kernels(int32_t index, const char **name) {
 // Weights are held by whoever packed them and by every network that computes with them.
 using Held = std::shared_ptr<const Weights>;
 
+// Finite float16 numbers as float32.
+int32_t dragoman_widen(int64_t count, const uint16_t *halves, float *numbers) {
+    return done([&] {
+        require(count == 0 || (halves && numbers));
+        for (int64_t i = 0; i < count; i++) numbers[i] = widened(halves[i]);
+    });
+}
+
 int32_t dragoman_pack(const Shape *shape, const Tables *tables, NextWeight next, Held **packed) {
     return done([&] {
         require(shape && tables && next && packed);

@@ -24,6 +24,7 @@ _SHORT = {"dragoman_stable_lengths"}
 NextWeight = ctypes.CFUNCTYPE(_pointer, _int, _int)
 _ARGUMENTS: dict[str, list[object]] = {
     "dragoman_kernels": [_int, _pointer],
+    "dragoman_widen": [ctypes.c_int64, _pointer, _pointer],
     "dragoman_pack": [_pointer, _pointer, NextWeight, _pointer],
     "dragoman_let_go": [_pointer],
     "dragoman_new": [_pointer, _pointer, _pointer],
@@ -133,6 +134,14 @@ def _mirrored_layout() -> dict[str, tuple[int, int]]:
             field = getattr(mirror, name)
             allocator[f"{struct}.{name}"] = (field.offset, field.size)
     return allocator
+
+
+def widened(halves: NDArray[np.float16]) -> NDArray[np.float32]:
+    """Finite float16 numbers as float32; NumPy takes eight times as long."""
+    halves = np.ascontiguousarray(halves)
+    numbers = np.empty(halves.shape, np.float32)
+    required_library().dragoman_widen(halves.size, address(halves), address(numbers))
+    return numbers
 
 
 def free_with(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "parallel.h"
 
@@ -81,21 +82,48 @@ void pack_floats(Linear &linear, const float *weight) {
         }
 }
 
+// The largest absolute value of finite numbers, whose bits without the sign are in the same order.
+float largest(const float *numbers, int count) {
+    int32_t most = 0;
+    for (int i = 0; i < count; i++) {
+        int32_t bits;
+        std::memcpy(&bits, numbers + i, sizeof bits);
+        most = std::max(most, bits & 0x7fffffff);
+    }
+    float number;
+    std::memcpy(&number, &most, sizeof number);
+    return number;
+}
+
+// Writes the codes of an output's weights; returns their sum. Rounds as std::lround does, which the
+// compiler does not turn into vectors.
+int32_t quantise_weights(const float *weights, int count, float most, int8_t *codes) {
+    constexpr float kAlmostHalf = 0.49999997f;
+    int32_t sum = 0;
+    for (int k = 0; k < count; k++) {
+        float exact = weights[k] / most * 127.0f;
+        int32_t code = static_cast<int32_t>(exact + std::copysign(kAlmostHalf, exact));
+        codes[k] = static_cast<int8_t>(code);
+        sum += code;
+    }
+    return sum;
+}
+
 void pack_codes(Linear &linear, const float *weight) {
     linear.codes.assign(static_cast<size_t>(linear.panels) * linear.depth * kLanes, 0);
     linear.scale.assign(linear.panels * kLanes, 0.0f);
     linear.offset.assign(linear.panels * kLanes, 0);
+    std::vector<int8_t> codes(linear.depth, 0);
     for (int n = 0; n < linear.outputs; n++) {
         const float *row = weight + static_cast<size_t>(n) * linear.inputs;
-        float most = 0;
-        for (int k = 0; k < linear.inputs; k++) most = std::max(most, std::fabs(row[k]));
+        float most = largest(row, linear.inputs);
+        if (most == 0) continue;
         linear.scale[n] = most / 127.0f;
-        for (int k = 0; k < linear.inputs; k++) {
-            int code = most > 0 ? static_cast<int>(std::lround(row[k] / most * 127.0f)) : 0;
-            size_t line = static_cast<size_t>(n / kLanes) * linear.depth + k / 4 * 4;
-            linear.codes[line * kLanes + n % kLanes * 4 + k % 4] = static_cast<int8_t>(code);
-            linear.offset[n] += 128 * code;
-        }
+        linear.offset[n] = 128 * quantise_weights(row, linear.inputs, most, codes.data());
+        size_t panel = static_cast<size_t>(n / kLanes) * linear.depth * kLanes;
+        int8_t *packed = linear.codes.data() + panel + n % kLanes * 4;
+        for (int k = 0; k < linear.depth; k += 4)
+            std::memcpy(packed + static_cast<size_t>(k) * kLanes, codes.data() + k, 4);
     }
 }
 

@@ -40,14 +40,6 @@ float merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *
     return normaliser;
 }
 
-// A finite float16 as float32: its exponent moves to where it counts for 2^112 less.
-float widened(uint16_t half) {
-    uint32_t bits = (half & 0x8000u) << 16 | (half & 0x7fffu) << 13;
-    float number;
-    std::memcpy(&number, &bits, sizeof number);
-    return number * 0x1p112f;
-}
-
 // Room for so many numbers in each dimension.
 Store make_store(std::initializer_list<size_t> sizes) {
     constexpr size_t kLine = 64;

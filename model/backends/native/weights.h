@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "linear.h"
@@ -27,6 +28,14 @@ struct Tables {
 // The next weight (rows, columns), a vector in one column, in the order that Weights' constructor
 // packs them; null if it cannot be had. It lies there until the next but one is asked for.
 using NextWeight = const float *(*)(int32_t rows, int32_t columns);
+
+// A finite float16 as float32: its exponent moves to where it counts for 2^112 less.
+inline float widened(uint16_t half) {
+    uint32_t bits = (half & 0x8000u) << 16 | (half & 0x7fffu) << 13;
+    float number;
+    std::memcpy(&number, &bits, sizeof number);
+    return number * 0x1p112f;
+}
 
 struct Norm {
     std::vector<float> gain, bias;

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from model.backends.native.library import address
+from model.backends.native.library import address, widened
 from model.network.config import ModelConfig
 from model.network.parameters import alibi_slopes, sinusoids
 
@@ -47,7 +47,7 @@ def tables_of(config: ModelConfig, weights: Weights) -> Tables:
         stored.append(_found(weights, _TARGET_TOKENS, config.tgt_vocab_size, width))
     tokens: list[Floats | Halves] = [np.ascontiguousarray(table) for table in stored]
     if any(table.dtype != np.float16 for table in tokens):
-        tokens = [np.asarray(table, np.float32) for table in tokens]
+        tokens = [_as_float32(table) for table in tokens]
     positions: tuple[Floats | None, Floats | None] = (None, None)
     if config.positions == "sinusoidal":
         table = sinusoids(config.max_positions, width, config.sinusoids, config.position_offset)
@@ -110,7 +110,7 @@ def packed_weights(
     if is_own:
         yield _read(weights, "output.weight", *sizes)
     else:
-        yield np.asarray(tables.target, np.float32)
+        yield _as_float32(tables.target)
     yield _output_bias(config, weights, control_ids)
 
 
@@ -169,7 +169,13 @@ def _output_bias(config: ModelConfig, weights: Weights, control_ids: Sequence[in
 
 def _read(weights: Weights, name: str, *shape: int) -> Floats:
     """One weight in float32. Raises WeightError."""
-    return np.ascontiguousarray(_found(weights, name, *shape), np.float32)
+    return _as_float32(_found(weights, name, *shape))
+
+
+def _as_float32(weight: NDArray[np.floating[Any]]) -> Floats:
+    if weight.dtype == np.float16:
+        return widened(weight)
+    return np.ascontiguousarray(weight, np.float32)
 
 
 def _found(weights: Weights, name: str, *shape: int) -> NDArray[np.floating[Any]]:
