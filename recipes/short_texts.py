@@ -27,7 +27,13 @@ from babel.units import get_unit_name
 
 from service.translation.language import short_texts as table_module
 from service.translation.language.detection import LanguageDetector
-from service.translation.language.short_texts import OTHER, ShortTexts, trigrams_of, words_of
+from service.translation.language.short_texts import (
+    OTHER,
+    ShortTexts,
+    packed,
+    trigrams_of,
+    words_of,
+)
 
 LANGUAGES = ("en", "de", "zh")
 COUNTED = (
@@ -128,14 +134,14 @@ def make_table(counts: Counts) -> ShortTexts:
         by_count = sorted(counts[code], key=lambda word: (-counts[code][word], word))
         common.update(by_count[: _WORDS[code]])
     words = {
-        word: [_log(counts[code][word], totals[code], 1.0) for code in LANGUAGES]
+        word: packed([_log(counts[code][word], totals[code], 1.0) for code in LANGUAGES])
         for word in sorted(common)
     }
     trigrams, rare = _trigram_table(counts)
     return ShortTexts(LANGUAGES, words, trigrams, rare, [0.0] * (4 + len(LANGUAGES)))
 
 
-def _trigram_table(counts: Counts) -> tuple[dict[str, list[float]], list[float]]:
+def _trigram_table(counts: Counts) -> tuple[dict[str, str], str]:
     """Each word counts by the logarithm of its count, so that rare words matter."""
     shares: dict[str, dict[str, float]] = {}
     for code, counter in counts.items():
@@ -149,14 +155,14 @@ def _trigram_table(counts: Counts) -> tuple[dict[str, list[float]], list[float]]
     summed = {t: sum(share.get(t, 0.0) for share in latin) for t in set().union(*latin)}
     common = sorted(summed, key=lambda trigram: (-summed[trigram], trigram))[:_TRIGRAMS]
     table = {
-        trigram: [_log(shares[code].get(trigram, 0.0), 1.0, 0.5) for code in shares]
+        trigram: packed([_log(shares[code].get(trigram, 0.0), 1.0, 0.5) for code in shares])
         for trigram in sorted(common)
     }
-    return table, [_log(0.0, 1.0, 0.5)] * len(shares)
+    return table, packed([_log(0.0, 1.0, 0.5)] * len(shares))
 
 
 def _log(count: float, total: float, least: float) -> float:
-    return round(math.log2(least + 1e6 * count / total), 1)
+    return math.log2(least + 1e6 * count / total)
 
 
 def fit(table: ShortTexts, texts: list[Text]) -> list[float]:

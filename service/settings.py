@@ -68,8 +68,6 @@ _Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)]
 class _Described(BaseSettings):
     """The docstring of a setting is its description, in one line."""
 
-    model_config = SettingsConfigDict(use_attribute_docstrings=True)
-
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
         super().__pydantic_init_subclass__(**options)
@@ -81,7 +79,9 @@ class Settings(_Described):
     """One server's settings. Raises pydantic's ValidationError for a value out of bounds, and
     ValueError for an unreadable file."""
 
-    model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="DRAGOMAN_", frozen=True, use_attribute_docstrings=True
+    )
 
     config: FilePath | None = None
     """TOML file with settings, under the same names: max_slots = 32."""

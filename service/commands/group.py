@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from service import __version__
-from service.commands.process import fail, failing_in_one_line
+from service.commands.process import fail, failing_in_one_line, without_collection
 
 _MODULES = {
     **dict.fromkeys(("serve", "translate", "models"), ""),
@@ -29,7 +29,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _MODULES:
             return None
-        module = importlib.import_module(f"service.commands.{_MODULES[cmd_name] or cmd_name}")
+        with without_collection():
+            module = importlib.import_module(f"service.commands.{_MODULES[cmd_name] or cmd_name}")
         name = "import_" if cmd_name == "import" else cmd_name
         command: click.Command = getattr(module, name)
         return command

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import ipaddress
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from model.bundled import BUNDLED_NAMES
-from service.commands.process import fail, importing
+from service.commands.process import fail, importing, without_collection
 from service.settings import Settings, read_settings
 from service.signals import end_at_once_on_sigterm
 
@@ -64,21 +62,9 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     curl -d 'q=你好' -d source=zh -d target=en http://127.0.0.1:8000/translate
     """
     end_at_once_on_sigterm()
-    with _without_collection():
+    with without_collection():
         server, listeners = _made({name: value for name, value in flags.items() if value})
     server.run(sockets=listeners)
-
-
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """No garbage is collected inside, and what is left of it is not scanned after: that would stop
-    every thread for 120 ms."""
-    gc.disable()
-    try:
-        yield
-        gc.freeze()
-    finally:
-        gc.enable()
 
 
 def _made(flags: dict[str, Any]) -> tuple[Server, list[socket.socket]]:

@@ -28,11 +28,10 @@ def omitted(source: str, links: Sequence[AlignmentLink], language: str) -> list[
     if language not in table.languages or not links:
         return []
     covered = {at for link in links for at in range(link.source_start, link.source_end)}
-    place = table.languages.index(language)
     return [
         word
         for word in _uncovered(source, covered)
-        if table.words.get(word.lower(), [0.0] * len(table.languages))[place] < _COMMON
+        if table.frequency(word.lower(), language) < _COMMON
     ]
 
 

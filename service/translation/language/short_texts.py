@@ -15,7 +15,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
 
 import regex
 
@@ -26,6 +25,7 @@ _WORD = regex.compile(r"\p{Han}|[\p{Latin}\p{M}]+(?:['’][\p{Latin}\p{M}]+)*")
 _OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Han}--\p{Latin}]")
 _LEAST_SCORE = 1e-3
 _FIRST_HAN = "\u2e80"
+_ZERO = 64
 
 
 def words_of(text: str) -> list[str]:
@@ -39,27 +39,38 @@ def trigrams_of(word: str) -> list[str]:
     return [marked[place : place + 3] for place in range(len(marked) - 2)]
 
 
+def packed(numbers: Sequence[float]) -> str:
+    """A letter for each number, by its tenths: JSON reads strings sooner than numbers."""
+    return "".join(chr(_ZERO + round(number * 10)) for number in numbers)
+
+
+def _unpacked(letters: str) -> list[float]:
+    return [(ord(letter) - _ZERO) / 10 for letter in letters]
+
+
 @dataclass(frozen=True)
 class ShortTexts:
-    """`words`: of each word the binary logarithm of 1 + its frequency per million words of each
-    language. `trigrams`: the same of trigrams, `other` languages included, and `rare` of one that
-    is not in the table. `weights`: of the features."""
+    """`words`: the `frequency` of each word in each language, as of `packed`. `trigrams`: the same
+    of trigrams, `other` languages included, and `rare` of one that is not in the table. `weights`:
+    of the features."""
 
     languages: Sequence[str]
-    words: Mapping[str, Sequence[float]]
-    trigrams: Mapping[str, Sequence[float]]
-    rare: Sequence[float]
+    words: Mapping[str, str]
+    trigrams: Mapping[str, str]
+    rare: str
     weights: Sequence[float]
 
     @classmethod
     @functools.cache
     def load(cls) -> ShortTexts:
         """The table of this package, read once."""
-        packed = resources.files("service.translation.language").joinpath(FILE).read_bytes()
-        # the table repeats 150 numbers 80,000 times
-        shared = functools.cache(float)
-        table: dict[str, Any] = json.loads(gzip.decompress(packed), parse_float=shared)
-        return cls(**table)
+        table = resources.files("service.translation.language").joinpath(FILE).read_bytes()
+        return cls(**json.loads(gzip.decompress(table)))
+
+    def frequency(self, word: str, language: str) -> float:
+        """The binary logarithm of 1 + the word's frequency per million words of a language."""
+        letters = self.words.get(word)
+        return _unpacked(letters)[self.languages.index(language)] if letters else 0.0
 
     def probabilities(self, text: str, scores: Mapping[str, float]) -> Mapping[str, float]:
         """The probability of each language, given fastText's scores (they sum to 1); the scores
@@ -105,9 +116,7 @@ class ShortTexts:
     def _word_evidence(self, words: Sequence[str], code: str) -> float:
         if code == OTHER:
             return 0.0
-        place = self.languages.index(code)
-        found = (self.words[word][place] for word in words if word in self.words)
-        return sum(found) / math.sqrt(len(words))
+        return sum(self.frequency(word, code) for word in words) / math.sqrt(len(words))
 
     def _share_unknown(self, words: Sequence[str]) -> float:
         return sum(word not in self.words for word in words) / math.sqrt(len(words))
@@ -115,7 +124,7 @@ class ShortTexts:
     def _trigram_evidence(self, words: Sequence[str]) -> dict[str, float]:
         """By how much the trigrams speak for each language, compared with the mean."""
         found = [
-            self.trigrams.get(trigram, self.rare)
+            _unpacked(self.trigrams.get(trigram, self.rare))
             for word in words
             if word < _FIRST_HAN
             for trigram in trigrams_of(word)
