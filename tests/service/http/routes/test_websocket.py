@@ -15,7 +15,7 @@ from starlette.types import Message
 from starlette.websockets import WebSocket
 
 from service.app import create_app
-from service.http.routes.websocket import LEAVING, SERVER_LEAVES
+from service.http.routes.websocket import LEAVING
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, eventually, fake_model, until
 from tests.service.http.clients import FIELDS, STREAM, client_of, last_message
@@ -216,21 +216,16 @@ async def test_a_client_that_leaves_while_it_does_not_read_leaves_nothing_behind
         await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize(
-    ("message", "num_finals"),
-    [({"type": "websocket.disconnect", "code": LEAVING}, 0), (SERVER_LEAVES, 1)],
-    ids=["the client", "the server"],
-)
-async def test_only_if_the_server_leaves_is_work_finished_whatever_code_a_client_sends(
-    runner: FakeRunner, message: Message, num_finals: int
+async def test_a_client_that_leaves_with_the_servers_code_has_its_work_ended(
+    runner: FakeRunner,
 ) -> None:
     async with slow_reader(runner) as reader:
         runner.gate.clear()
         reader.ask(id="a")
         await eventually(runner.is_stepping.is_set)
-        reader.messages.put_nowait(message)
+        reader.messages.put_nowait({"type": "websocket.disconnect", "code": LEAVING})
         await asyncio.sleep(0.01)
         runner.gate.set()
         await eventually(lambda: not runner.running)
         await asyncio.sleep(0.01)
-        assert len([m for m in reader.sent if m["type"] == "final"]) == num_finals
+        assert not [m for m in reader.sent if m["type"] == "final"]
