@@ -176,7 +176,7 @@ browser-test: .venv/with-browser ## check the page's types, and drive it in Chro
 		tests/browser/access.py tests/browser/rude.py
 
 page-images: .venv/with-browser ## make the page's pictures in docs/images from a server at HOST:PORT (chromium)
-	$(BIN)/python -m tests.browser.images http://$(HOST):$(PORT)/
+	$(BIN)/python -m docs.pictures http://$(HOST):$(PORT)/
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman)

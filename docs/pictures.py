@@ -1,4 +1,4 @@
-"""Make the pictures of docs/page.md and the recording of the README: python -m tests.browser.images
+"""Make the pictures of docs/page.md and the recording of the README: python -m docs.pictures
 URL of a server that runs.
 
 Needs Chromium, a font with Chinese, and Pillow (which matplotlib brings). Frames of the recording
@@ -19,7 +19,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from tests.browser.actions import paste
 from tests.browser.conftest import CHROMIUM
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
+IMAGES = Path(__file__).parent / "images"
 CHINESE = "我昨天和汤姆一起去图书馆看书。他的银行在河边。你想喝咖啡还是茶？"
 ENGLISH = "The library is closed today, because the river is very high."
 MOST_BYTES, NUM_COLOURS = 3_000_000, 192
