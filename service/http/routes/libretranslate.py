@@ -189,9 +189,9 @@ async def frontend_settings(request: Request) -> FrontendSettings:
     )
 
 
-def spec(request: Request) -> Response:
+async def spec(request: Request) -> Response:
     """The OpenAPI document with LibreTranslate's title, by which clients know its API."""
-    document = request.app.openapi()
+    document = await asyncio.to_thread(request.app.openapi)
     titled = {**document, "info": {**document["info"], "title": _TITLE}}
     return Response(to_json(titled), media_type=JSON)
 
