@@ -17,7 +17,7 @@ from model.importers.pieces import padded, pairs_of
 from model.importers.source import ACTIVATIONS
 from model.importers.weights import read_pickle, tensors_of
 from model.network.config import ModelConfig
-from model.text.languages import public_codes
+from model.text.tags import public_codes
 from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_whole_number, shown
 

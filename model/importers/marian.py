@@ -20,7 +20,8 @@ from model.importers.pieces import (
 )
 from model.importers.source import SourceDirectory
 from model.network.config import ModelConfig, Norm
-from model.text.languages import Languages, Pairs, public_codes
+from model.text.languages import Languages, Pairs
+from model.text.tags import public_codes
 from model.text.tokenizer_config import TokenizerConfig
 
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"

@@ -12,7 +12,8 @@ from sentencepiece import SentencePieceProcessor
 
 from model.importers.imported import SourceError, Wanted
 from model.importers.source import SourceDirectory
-from model.text.languages import LanguageError, Languages, Pairs, every_pair, public_codes
+from model.text.languages import LanguageError, Languages, Pairs, every_pair
+from model.text.tags import public_codes
 from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_whole_number, shown
 

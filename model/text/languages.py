@@ -6,27 +6,17 @@ A checkpoint's public codes are short BCP-47 tags ("en", "zh", "zh-Hant"). Its o
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import re
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
-
-from langcodes import Language, closest_supported_match, language_distance
-from langcodes.tag_parser import LanguageTagError
 
 from model.values import shown
 
 Pairs = tuple[tuple[str, str], ...]
-_NEAREST = 5
-"""The largest CLDR matching distance at which a region or spelling is the same language."""
-_NO_REGION = "XX"
 MAX_CODE_CHARACTERS = 64
 """The longest code that is looked up; practical BCP 47 tags have at most 35 characters."""
-_MAX_FOUND, _MAX_CACHED = 1024, 4096
-_langcodes_lock = threading.Lock()
+_MAX_FOUND = 1024
 _CODE = re.compile(r"[A-Za-z0-9]{1,16}([-_@+.][A-Za-z0-9]{1,16}){0,5}", re.ASCII)
 _MOST_PAIRS = 1_000_000
 
@@ -43,7 +33,6 @@ class Languages:
         self.codes = list(dict.fromkeys(codes))
         spelled = {**(own_codes or {}), **{code: code for code in self.codes}}
         self._exact = {_folded(name): code for name, code in spelled.items()}
-        self._tags = [code for code in self.codes if _parse(code) is not None]
         self._nearest = functools.lru_cache(_MAX_FOUND)(self._find_nearest)
 
     def find(self, code: str) -> str | None:
@@ -53,10 +42,9 @@ class Languages:
         return self._exact.get(_folded(code)) or self._nearest(code)
 
     def _find_nearest(self, code: str) -> str | None:
-        with _bounded_caches():
-            if _parse(code) is None:
-                return None
-            return closest_supported_match(code, self._tags, max_distance=_NEAREST)
+        from model.text.tags import nearest  # takes 25 ms, and most servers never need it
+
+        return nearest(code, self.codes)
 
     def resolve(self, code: str) -> str:
         """Like `find`, but raises LanguageError with the allowed codes."""
@@ -65,23 +53,6 @@ class Languages:
         raise LanguageError(
             f"language {code!r} is not supported; supported: {', '.join(self.codes)}"
         )
-
-
-def public_codes(own_codes: Sequence[str]) -> dict[str, str]:
-    """A short BCP-47 tag for each of a model family's codes -> {own: public}.
-
-    Default subtags are omitted ("eng_Latn" is "en", "zho_Hant" is "zh-Hant"), unless two codes
-    would become equal.
-    """
-    public: dict[str, str] = {}
-    left = list(dict.fromkeys(own_codes))
-    levels: list[Callable[[str], str]] = [_bare, _short_macro, _short, _standard, str]
-    for shorten in levels:
-        shortened = {own: shorten(own) for own in left}
-        taken = Counter([*shortened.values(), *public.values()])
-        public |= {own: code for own, code in shortened.items() if taken[code] == 1}
-        left = [own for own in left if own not in public]
-    return {own: public[own] for own in own_codes}
 
 
 def is_code(value: object) -> TypeGuard[str]:
@@ -150,62 +121,5 @@ def shown_pairs(pairs: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{source} to {target}" for source, target in compact)
 
 
-@contextlib.contextmanager
-def _bounded_caches() -> Iterator[None]:
-    """Trim langcodes' caches to the bound; langcodes keeps every tag it ever parsed.
-
-    The lock prevents removing an entry while another thread reads it.
-    """
-    caches: list[dict[Any, Any]] = [
-        Language._PARSE_CACHE,
-        Language._INSTANCES,
-        language_distance._DISTANCE_CACHE,
-    ]
-    with _langcodes_lock:
-        try:
-            yield
-        finally:
-            for cache in caches:
-                while len(cache) > _MAX_CACHED:
-                    cache.popitem()
-
-
 def _folded(code: str) -> str:
     return code.replace("_", "-").lower()
-
-
-def _parse(code: str) -> Language | None:
-    try:
-        return Language.get(code)
-    except LanguageTagError:
-        return None
-
-
-def _bare(code: str) -> str:
-    """The language subtag alone; the macrolanguage's, so that "arb" becomes "ar"."""
-    first = _folded(code).split("-")[0]
-    tag = _parse(code)
-    return first if len(first) == 2 or tag is None else tag.prefer_macrolanguage().language or first
-
-
-def _short_macro(code: str) -> str:
-    tag = _parse(code)
-    return code if tag is None else _minimal(tag.prefer_macrolanguage())
-
-
-def _short(code: str) -> str:
-    tag = _parse(code)
-    return code if tag is None else _minimal(tag)
-
-
-def _standard(code: str) -> str:
-    tag = _parse(code)
-    return code if tag is None else tag.to_tag()
-
-
-def _minimal(tag: Language) -> str:
-    """The tag without the language's default script and region."""
-    likely = Language.make(language=tag.language).maximize()
-    script = None if tag.script == likely.script else tag.script
-    region = None if tag.territory in (likely.territory, _NO_REGION) else tag.territory
-    return Language.make(language=tag.language, script=script, territory=region).to_tag()

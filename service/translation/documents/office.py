@@ -7,7 +7,6 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 
 import regex
-from langcodes import Language
 
 from service.errors import InvalidDocument
 from service.translation.documents.archive import Archive, ArchiveFile, properties_of, texts_of
@@ -115,13 +114,15 @@ def _open_document_file(
 
 def _locale(language: str) -> str:
     """The language with its likely country, which Word wants, such as de-DE."""
+    from langcodes import Language  # 25 ms that few servers need
+
     likely = Language.get(language).maximize()
     return f"{likely.language}-{likely.territory}"
 
 
 def _is_asian(language: str) -> bool:
     """Whether office programs mark the language as one of East Asia."""
-    return Language.get(language).language in ("zh", "ja", "ko")
+    return language.partition("-")[0] in ("zh", "ja", "ko")
 
 
 def _marked(language: regex.Pattern[str], locale: str, xml: XmlText) -> Iterator[Edit]:

@@ -14,10 +14,10 @@ from model.text.languages import (
     Languages,
     every_pair,
     parse_pairs,
-    public_codes,
     render_pairs,
     shown_pairs,
 )
+from model.text.tags import public_codes
 
 NLLB = ["ace_Arab", "ace_Latn", "arb_Arab", "eng_Latn", "kor_Hang", "pes_Arab", "prs_Arab"]
 NLLB += ["por_Latn", "srp_Cyrl", "zho_Hans", "zho_Hant", "yue_Hant"]
