@@ -245,11 +245,11 @@ class Vocabulary:
     ) -> None:
         """Raises ValueError if the pieces lack the end of sentence or the unknown piece."""
         self._model = model
-        own = range(model.get_piece_size())
-        names = [str(model.id_to_piece(i)) for i in own]
-        silent = {names[i] for i in own if model.is_control(i) or model.is_unknown(i)}
-        silent |= {PAD, UNKNOWN, BOS, EOS, *control}
-        byte_pieces = {names[i] for i in own if model.is_byte(i)} - silent
+        names = [str(model.id_to_piece(i)) for i in range(model.get_piece_size())]
+        silent = {name for i, name in enumerate(names) if model.is_control(i)}
+        silent |= {names[model.unk_id()], PAD, UNKNOWN, BOS, EOS, *control}
+        byte_pieces = {p for i, p in enumerate(names) if p[:3] == "<0x" and model.is_byte(i)}
+        byte_pieces -= silent
         self._is_own = pieces is None
         self.pieces = names if pieces is None else pieces
         self.ids = {piece: i for i, piece in enumerate(self.pieces)}
@@ -275,7 +275,7 @@ class Vocabulary:
             for i, text in enumerate(self.texts)
             if i not in self.raw_bytes and not text.startswith(BRACKET)
         )
-        self._characters = {char for word in words for char in word}
+        self._characters = set("".join(words))
         self._other_characters: dict[str, bool] = {}
 
     def has_text(self, piece: str) -> bool:

@@ -29,6 +29,7 @@ _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en
 _TEXTS = ("q", "target_prefix")
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _AUTHENTICATE = {"WWW-Authenticate": {"description": "`Bearer`.", "schema": {"type": "string"}}}
+_ERROR_CONTENT: Schema = {JSON: {"schema": {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}}}
 _HEADERS: dict[int, Schema] = {401: _AUTHENTICATE, **dict.fromkeys((429, 502, 503), _RETRY_AFTER)}
 ANYWHERE = (431, 500, 503)
 """What any request can get."""
@@ -51,12 +52,19 @@ class Offer:
 
 
 def describe_errors(*statuses: int) -> dict[int | str, Schema]:
-    """The value of FastAPI's `responses`: the meanings of each status."""
+    """The value of FastAPI's `responses`: the meanings of each status. They name the schema of
+    `describe_error_body`, since FastAPI would make a model of it for each status of each route."""
     return {
-        status: {"model": ErrorBody, "description": _meaning(status)}
+        status: {"content": _ERROR_CONTENT, "description": _meaning(status)}
         | ({"headers": _HEADERS[status]} if status in _HEADERS else {})
         for status in statuses
     }
+
+
+def describe_error_body(document: Schema) -> None:
+    """Add the schema of errors to the document."""
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    schemas[ErrorBody.__name__] = ErrorBody.model_json_schema()
 
 
 def _meaning(status: int) -> str:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from service.http import small_apis
 from service.http.bodies import JSON
 from service.http.middleware import Paths
-from service.http.openapi import Offer, describe_keys
+from service.http.openapi import Offer, describe_error_body, describe_keys
 from service.http.routes import (
     chat,
     deepl,
@@ -97,6 +97,7 @@ class DescribedApp(FastAPI):
             if self.openapi_schema is None:
                 access = self.state.server.access
                 document = super().openapi()
+                describe_error_body(document)
                 if access.ring is not None:
                     describe_keys(document, PATHS.is_open, is_required=access.is_key_required)
             assert self.openapi_schema is not None
