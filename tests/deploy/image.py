@@ -2,9 +2,10 @@
 
 Debian's packages are podman, crun, netavark, aardvark-dns and iptables. Where no registry is
 reached, BASE names a local image with Python that takes the place of the official ones, for example
-of `debootstrap --variant=minbase --include=python3,ca-certificates bookworm root` and
-`tar -C root -c . | podman import - localhost/base`. pip's configuration of this machine (an index
-of its own, a certificate) is lent to the build and stays out of the image.
+of `debootstrap --variant=minbase --include=python3,ca-certificates bookworm root`, without what
+these leave out (`cd root && rm -r usr/share/{doc,man,locale,info} var/{cache/apt,lib/apt/lists}`),
+and `tar -C root -c . | podman import - localhost/base`. pip's configuration of this machine (an
+index of its own, a certificate) is lent to the build and stays out of the image.
 """
 
 from __future__ import annotations
