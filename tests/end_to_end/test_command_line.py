@@ -236,7 +236,7 @@ def test_an_interrupted_training_goes_on_from_what_it_saved(tmp_path: Path) -> N
         until(state.exists, WAIT_SECONDS)
         said = interrupted(process)
     assert "Traceback" not in said
-    assert said.splitlines()[-1].startswith("dragoman: interrupted; ")
+    assert "dragoman: interrupted; " in said.splitlines()[-1]  # the bar may stand before it
     num_lines, saved = len(log.read_text().splitlines()), state.stat().st_mtime_ns
     with running(*arguments) as process:
         until(lambda: state.stat().st_mtime_ns > saved, WAIT_SECONDS)

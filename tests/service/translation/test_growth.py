@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 
@@ -78,17 +79,21 @@ WORK: dict[str, tuple[Callable[[str], object], int, tuple[str, ...]]] = {
 def test_eight_times_the_text_takes_far_less_than_64_times_as_long(work: str, unit: str) -> None:
     act, length, _ = WORK[work]
     short, long = (unit * (size // len(unit)) for size in (length, 8 * length))
-    assert _seconds(lambda: act(long)) < 30 * max(_seconds(lambda: act(short)), 0.001)
+    assert _takes_less(lambda: act(long), 30, lambda: act(short), 0.001)
+
+
+def _takes_less(
+    long: Callable[[], object], times: int, short: Callable[[], object], least_seconds: float
+) -> bool:
+    """Whether `long` takes less than so many times the CPU time of `short`, in one of three tries:
+    another process on the core may double a time."""
+    return any(_seconds(long) < times * max(_seconds(short), least_seconds) for _ in range(3))
 
 
 def _seconds(act: Callable[[], object]) -> float:
-    """CPU time, the lesser of two."""
-    times = []
-    for _ in range(2):
-        started = time.process_time()
-        act()
-        times.append(time.process_time() - started)
-    return min(times)
+    started = time.process_time()
+    act()
+    return time.process_time() - started
 
 
 SMALL = 12_500
@@ -188,5 +193,5 @@ def _read_and_write(name: str, content: bytes) -> None:
 def test_a_file_of_four_times_the_size_takes_about_four_times_as_long(name: str) -> None:
     """A quadratic step takes sixteen times as long; what takes no time is not compared."""
     small, large = (FILES[name](size) for size in (SMALL, 4 * SMALL))
-    seconds = _seconds(lambda: _read_and_write(name, small))
-    assert _seconds(lambda: _read_and_write(name, large)) <= 9 * max(seconds, 0.01)
+    read_large = functools.partial(_read_and_write, name, large)
+    assert _takes_less(read_large, 9, functools.partial(_read_and_write, name, small), 0.01)
