@@ -38,8 +38,8 @@ class AttentionMaps(NamedTuple):
 def attention_maps(
     config: ModelConfig, weights: Mapping[str, Any], source: Sequence[int], target: Sequence[int]
 ) -> AttentionMaps:
-    """All attention when `target`, from bos, is decoded from `source`. `weights`: float32 arrays by
-    name."""
+    """All attention when `target`, from bos, is decoded from `source`. `weights`: arrays by name,
+    of float16 or float32."""
     network = _Network(config, weights)
     x, distances = network.embed("src", source), _distances(len(source))
     bias, encoder = network.bias(distances), []
@@ -73,13 +73,13 @@ class _Network:
         """Ids (T,) -> (T, D)."""
         config = self._config
         owner = "src" if config.shared_embeddings == "all" else side
-        x = self._weights[f"{owner}_embedding.tokens.weight"][list(ids)] * config.embedding_scale
+        x = self._weights[f"{owner}_embedding.tokens.weight"][list(ids)].astype(np.float32)
+        x = x * config.embedding_scale
         if config.positions == "learned":
             x = x + self._weights[f"{side}_embedding.learned.weight"][: len(ids)]
         elif config.positions == "sinusoidal":
             numbers = (config.d_model, config.sinusoids, config.position_offset)
             x = x + sinusoids(len(ids), *numbers)
-        x = x.astype(np.float32)
         return self._norm(f"{side}_embedding.norm", x) if config.embedding_norm else x
 
     def bias(self, distances: Floats) -> Floats:

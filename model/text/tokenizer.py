@@ -246,8 +246,8 @@ class Vocabulary:
         """Raises ValueError if the pieces lack the end of sentence or the unknown piece."""
         self._model = model
         names = [str(model.id_to_piece(i)) for i in range(model.get_piece_size())]
-        silent = {name for i, name in enumerate(names) if model.is_control(i)}
-        silent |= {names[model.unk_id()], PAD, UNKNOWN, BOS, EOS, *control}
+        silent = {p for i, p in enumerate(names) if model.is_control(i) or model.is_unknown(i)}
+        silent |= {PAD, UNKNOWN, BOS, EOS, *control}
         byte_pieces = {p for i, p in enumerate(names) if p[:3] == "<0x" and model.is_byte(i)}
         byte_pieces -= silent
         self._is_own = pieces is None

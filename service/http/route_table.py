@@ -97,16 +97,17 @@ class DescribedApp(FastAPI):
             if self.openapi_schema is None:
                 access = self.state.server.access
                 document = super().openapi()
+                self.openapi_schema = None  # until it is complete
                 describe_error_body(document)
                 if access.ring is not None:
                     describe_keys(document, PATHS.is_open, is_required=access.is_key_required)
-            assert self.openapi_schema is not None
+                self.openapi_schema = document
             return self.openapi_schema
 
 
 def _answer_document(request: Request) -> Response:
     document = request.app.openapi()
-    if root := request.scope.get("root_path"):
+    if root := request.scope.get("root_path", "").rstrip("/"):
         document = {**document, "servers": [{"url": root}]}
     return Response(to_json(document), media_type=JSON)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import regex
 
@@ -19,6 +20,9 @@ from service.translation.documents.runs import (
 )
 from service.translation.documents.segments import Edit, FileOptions, Place
 from service.translation.documents.xml_text import InlineContent, Role, XmlText
+
+if TYPE_CHECKING:
+    from langcodes import Language
 
 _WORD_MEMBER = regex.compile(
     r"word/(?:document\d*|header\d*|footer\d*|footnotes|endnotes|comments)\.xml"
@@ -114,15 +118,19 @@ def _open_document_file(
 
 def _locale(language: str) -> str:
     """The language with its likely country, which Word wants, such as de-DE."""
-    from langcodes import Language  # 25 ms that few servers need
-
-    likely = Language.get(language).maximize()
+    likely = _parsed(language).maximize()
     return f"{likely.language}-{likely.territory}"
 
 
 def _is_asian(language: str) -> bool:
     """Whether office programs mark the language as one of East Asia."""
-    return language.partition("-")[0] in ("zh", "ja", "ko")
+    return _parsed(language).language in ("zh", "ja", "ko")
+
+
+def _parsed(language: str) -> Language:
+    from langcodes import Language  # takes 25 ms, and few servers need it
+
+    return Language.get(language)
 
 
 def _marked(language: regex.Pattern[str], locale: str, xml: XmlText) -> Iterator[Edit]:
