@@ -277,13 +277,11 @@ def overflowing_model(place: str) -> Transformer:
 
 
 def bad_sentence(place: str, beam_size: int = 4) -> SourceSentence:
-    source = [5, OVERFLOWING, 7, 8, 9, 10, 11, 4, 5, 6, 7, EOS]
+    options, source = DecodingOptions(beam_size=beam_size), [*range(5, 12), 4, 5, 6, 7, EOS]
     if place == "encoder":
-        return SourceSentence(source, DecodingOptions(beam_size=beam_size))
-    source = [7 if token == OVERFLOWING else token for token in source]
-    return SourceSentence(
-        source, DecodingOptions(beam_size=beam_size), prefix=(5, 7, 8, OVERFLOWING, 7)
-    )
+        source[1] = OVERFLOWING
+        return SourceSentence(source, options, is_aligned=True)
+    return SourceSentence(source, options, prefix=(5, 7, 8, OVERFLOWING, 7), is_aligned=True)
 
 
 def good_sentence(rng: random.Random) -> SourceSentence:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
@@ -213,13 +215,13 @@ async def test_a_lost_device_ends_the_process_with_the_reason_after_all_are_answ
 async def test_the_process_ends_if_no_new_runner_can_be_built(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.engine.worker._REBUILD_SECONDS", (0.0,))
+    monkeypatch.setattr("service.engine.worker._REBUILD_SECONDS", (0.0, 0.2))
 
-    broken, reasons, built = FakeRunner(), list[str](), list[int]()
+    broken, reasons, built = FakeRunner(), list[str](), list[float]()
     broken.fail_next_step = broken.fail_release = True
 
     def make_runner() -> Runner:
-        built.append(1)
+        built.append(time.monotonic())
         if len(built) > 1:
             raise error
         return broken
@@ -231,6 +233,7 @@ async def test_the_process_ends_if_no_new_runner_can_be_built(
     await eventually(lambda: bool(reasons))
     is_lost = isinstance(error, DeviceLost)
     assert len(built) == (2 if is_lost else 4)
+    assert all(later - earlier >= 0.2 for earlier, later in itertools.pairwise(built[1:]))
     assert reasons == ["cuda is lost" if is_lost else "the engine could not be rebuilt 3 times"]
     engine.stop()
 

@@ -44,6 +44,7 @@ async def streamed(engine: Engine, given: SourceSentence) -> tuple[str, str]:
     pieces, final = "", ""
     async with engine.stream([replace(given, is_streamed=True)]) as updates:
         async for update in updates:
+            assert update.ids or update.outcome
             pieces += FakeTokenizer().decode(update.ids)
             if update.outcome is not None:
                 assert update.outcome.error is None, update.outcome.error
@@ -174,6 +175,8 @@ async def test_streams_that_join_early_or_late_get_the_whole_text(is_streamed: b
         runner.gate.set()
         await eventually(lambda: runner.num_steps > 5)
         calls.append(asyncio.create_task(streamed(engine, sentence(text))))
+        async with engine.stream([sentence(text)]) as updates:
+            assert [update.ids async for update in updates] == [()]  # its outcome alone
         *early, late = await asyncio.gather(*calls)
         for pieces, final in (*early, late):
             assert final == text.upper()

@@ -223,6 +223,8 @@ def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:
     assert stored.delete(f"{path}/dictionaries", **query).status_code == 204  # type: ignore[arg-type]
     assert stored.get(path).json()["dictionaries"] == counts[1:]
     assert stored.get(f"{path}/entries", **query).status_code == 404  # type: ignore[arg-type]
+    query["params"]["target_lang"] = "ZH"  # the only one
+    assert stored.delete(f"{path}/dictionaries", **query).status_code == 400  # type: ignore[arg-type]
     assert stored.delete(path).status_code == 204
     assert stored.get("/v3/glossaries").json() == {"glossaries": []}
 
