@@ -288,6 +288,7 @@ def test_the_text_of_a_pdf_becomes_a_text() -> None:
     assert segment.split_sentences == "nonewlines"
     assert format_of("a.pdf").suffix == ".txt"
     assert translated("a.pdf", content) == b"THE SEA IS\nBLUE.\n"
+    assert texts_of("a.pdf", pdf("a", "b", "", "c")) == ["a\nb", "c"]
 
 
 def test_headings_and_items_of_a_pdf_are_paragraphs() -> None:
