@@ -200,9 +200,10 @@ class Settings(_Described):
     """off ignores keys. optional applies the limits of a key that is sent, and refuses wrong ones.
     required translates nothing without a key. Needs database."""
     requests_per_minute: Annotated[int, Field(ge=0, le=10**9)] = 0
-    """Requests of a client (a key, or an address without one) in any 60 seconds. 0: no limit."""
+    """Requests of a client (a key, or an address without one) a minute, estimated by a sliding
+    window. 0: no limit."""
     characters_per_minute: Annotated[int, Field(ge=0, le=10**12)] = 0
-    """Characters of a client in any 60 seconds; a wider beam multiplies them. 0: no limit."""
+    """Characters of a client a minute; a wider beam multiplies them. 0: no limit."""
     concurrent_requests: Annotated[int, Field(ge=0, le=10**6)] = 0
     """Requests of a client in progress at the same time. 0: no limit."""
     limits_url: SecretStr | None = None

@@ -34,22 +34,13 @@ class SuggestedTranslations:
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """As Dispatcher.translate."""
-        results = await self._dispatcher.translate(job)
-        if not self._has_suggestion(job):
-            return results
-        return [
-            self._suggested(job, text, result)
-            for text, result in zip(job.texts, results, strict=True)
-        ]
+        return self._with_suggestions(job, await self._dispatcher.translate(job))
 
     @contextlib.asynccontextmanager
     async def stream(self, job: TranslationJob) -> AsyncGenerator[Pieces]:
         """As Dispatcher.stream; texts come whole if one of them may have a suggestion."""
-        if self._has_suggestion(job):
-            yield self._whole(job)
-            return
         async with self._dispatcher.stream(job) as pieces:
-            yield pieces
+            yield self._whole(job, pieces) if self._has_suggestion(job) else pieces
 
     @contextlib.asynccontextmanager
     async def kept_current(self) -> AsyncGenerator[None]:
@@ -79,13 +70,27 @@ class SuggestedTranslations:
             self._texts = frozenset(pair.text for pair in approved)
 
     def _has_suggestion(self, job: TranslationJob) -> bool:
+        if job.prefixes or job.keep or job.glossary is not None:
+            return False
         return bool(self._texts) and not self._texts.isdisjoint(job.texts)
 
-    async def _whole(self, job: TranslationJob) -> Pieces:
-        results = await self.translate(job)
-        for index, result in enumerate(results):
-            yield TextPiece(index, 0, result.text)
-        yield results
+    async def _whole(self, job: TranslationJob, pieces: Pieces) -> Pieces:
+        async for piece in pieces:
+            if not isinstance(piece, TextPiece):
+                results = self._with_suggestions(job, piece)
+                for index, result in enumerate(results):
+                    yield TextPiece(index, 0, result.text)
+                yield results
+
+    def _with_suggestions(
+        self, job: TranslationJob, results: list[TranslationResult]
+    ) -> list[TranslationResult]:
+        if not self._has_suggestion(job):
+            return results
+        return [
+            self._suggested(job, text, result)
+            for text, result in zip(job.texts, results, strict=True)
+        ]
 
     def _suggested(
         self, job: TranslationJob, text: str, result: TranslationResult
@@ -101,7 +106,7 @@ class SuggestedTranslations:
         except UnsupportedLanguage:
             return result
         suggestion = self._approved.get(pair)
-        if suggestion is None or job.prefixes or job.glossary is not None:
+        if suggestion is None:
             return result
         alternatives = [result.text, *result.alternatives]
         return dataclasses.replace(result, text=suggestion, alternatives=alternatives)

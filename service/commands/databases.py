@@ -30,8 +30,8 @@ _Store = TypeVar("_Store", GlossaryStore, KeyStore, SuggestionStore)
 _FILE_TYPE = click.Choice(["csv", "tsv"])
 _DEFAULT = "default"
 _LIMITS = {
-    "requests_per_minute": "Requests in any 60 seconds.",
-    "characters_per_minute": "Characters in any 60 seconds.",
+    "requests_per_minute": "Requests a minute.",
+    "characters_per_minute": "Characters a minute.",
     "concurrent_requests": "Requests in progress at the same time.",
 }
 _IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(1))

@@ -65,7 +65,7 @@ class RequestFields:
     def _unknown(self, model: type[RequestModel]) -> Iterator[str]:
         values = self.json if self.strings is None else self.strings
         names = itertools.chain(model.unknown_fields(values), self.unused, self.files)
-        return (name for name in names if name not in model.quiet)
+        return (name for name in names if name not in (*model.quiet, *KEY_FIELDS))
 
 
 async def read_request(

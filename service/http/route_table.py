@@ -107,7 +107,7 @@ class DescribedApp(FastAPI):
 
 def _answer_document(request: Request) -> Response:
     document = request.app.openapi()
-    if root := request.scope.get("root_path", "").rstrip("/"):
+    if root := files.path_prefix(request):
         document = {**document, "servers": [{"url": root}]}
     return Response(to_json(document), media_type=JSON)
 

@@ -1,7 +1,9 @@
 """OpenAI's chat completions below /v1: the last message of the user is translated.
 
 The languages are those of the model's name, such as en-de or auto-de, or those that the system
-message names: "Translate from English to German", by their English names or by codes.
+message names: "Translate from English to German", by their English names or by codes. Models of
+others have names such as deepseek-chat, so a pair of languages must be known if the message names
+languages, too.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ from service.translation.translator import Pieces
 
 PATH, MODELS = "/v1/chat/completions", "/v1/models"
 _PAIR = re.compile(r"([A-Za-z]{2,8}(?:[-_][A-Z][A-Za-z]{1,3})?)-([A-Za-z]{2,8}(?:[-_]\w{2,4})?)")
-_ASKED = re.compile(r"translat\w*\b.*?(?:\bfrom (\w+)\b.*?)?\b(?:in)?to (\w+)", re.I | re.DOTALL)
+_ASKED = re.compile(r"\b(from|(?:in)?to)\W{1,3}(?:(?:the|simplified)\W{1,3})?([\w-]+)", re.I)
+_MOST_ASKED = 4096
+"""Characters of a system message that are searched for languages."""
 router = foreign_router()
 
 
@@ -45,16 +49,33 @@ class ChatRequest(RequestModel):
 
     def wanted(self, state: ServerState) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
-        asked = self._last("system", "developer") or ""
-        found, text = _PAIR.fullmatch(self.model) or _ASKED.search(asked), self._last("user")
+        found, text = self._languages(state), self._last("user")
         if found is None or text is None:
             raise InvalidField(
                 "messages must have one of the user, and model must be a pair of languages such as "
                 f'en-de or the system message say "Translate to German"; got {shown(self.model)}'
             )
-        names = {language_name(code).lower(): code for code in state.dispatcher.languages}
-        source, target = (names.get(one.lower(), one) if one else AUTO for one in found.groups())
+        source, target = found
         return TranslateRequest.from_json({"q": text, "source": source, "target": target})
+
+    def _languages(self, state: ServerState) -> tuple[str, str] | None:
+        """Source and target, known or not."""
+        codes = state.dispatcher.languages
+        names = {name.lower(): code for code in codes for name in (code, language_name(code))}
+        asked = (self._last("system", "developer") or "")[:_MOST_ASKED]
+        named = _ASKED.findall(asked) if "translat" in asked.lower() else []
+        sources = [word for preposition, word in named if preposition.lower() == "from"]
+        targets = [word for preposition, word in named if preposition.lower() != "from"]
+        if pair := _PAIR.fullmatch(self.model):
+            source, target = (names.get(one.lower(), one) for one in pair.groups())
+            known = state.dispatcher.routes.known
+            if not targets or ((source == AUTO or known(source)) and known(target)):
+                return source, target
+        if not targets:
+            return None
+        source = next((names[word.lower()] for word in sources if word.lower() in names), AUTO)
+        found = (names[word.lower()] for word in targets if word.lower() in names)
+        return source, next(found, targets[0])
 
     def _last(self, *roles: str) -> str | None:
         """The text of the last message of these roles, joined if it has parts."""

@@ -57,8 +57,9 @@ class IgnoredTags:
     """DeepL's ignore_tags: elements whose content stays, marked for the server as HTML marks them.
     With no names, texts stay as they are."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        """Raises InvalidField for what is no name of an element, or too many names."""
+    def __init__(self, names: Sequence[str], *, is_html: bool) -> None:
+        """HTML's names have no case. Raises InvalidField for what is no name of an element, or too
+        many names."""
         if len(names) > _MAX_TAGS:
             raise InvalidField(
                 f"ignore_tags has {len(names)} tags, at most {_MAX_TAGS} are allowed"
@@ -67,18 +68,20 @@ class IgnoredTags:
             if not _TAG_NAME.fullmatch(name):
                 raise InvalidField(f"ignore_tags must name elements, got {shown(name)}")
         self._names = "|".join(map(re.escape, names))
+        self._flags = re.I if is_html else re.NOFLAG
 
     def mark(self, text: str) -> str:
         """Add the attribute translate="no" to the elements' start tags."""
         if not self._names:
             return text
-        return re.sub(rf"(<(?:{self._names}))(?=[\s/>])", rf"\1{_NO_MARK}", text)
+        pattern = rf"(<(?:{self._names}))(?=[\s/>])"
+        return re.sub(pattern, rf"\1{_NO_MARK}", text, flags=self._flags)
 
     def unmark(self, text: str) -> str:
         """Remove what `mark` added."""
         if not self._names:
             return text
-        return re.sub(rf"(<(?:{self._names})){_NO_MARK}", r"\1", text)
+        return re.sub(rf"(<(?:{self._names})){_NO_MARK}", r"\1", text, flags=self._flags)
 
 
 def parse_tags(given: str | list[str]) -> list[str]:
@@ -187,7 +190,8 @@ class TextRequest(DeepLRequest):
     @functools.cached_property
     def ignored_tags(self) -> IgnoredTags:
         """Raises InvalidField."""
-        return IgnoredTags(parse_tags(self.ignore_tags))
+        is_html = self.tag_handling == "html"
+        return IgnoredTags(parse_tags(self.ignore_tags), is_html=is_html)
 
     def wanted_texts(self) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
@@ -218,8 +222,6 @@ class DocumentRequest(DeepLRequest):
 class LanguagesRequest(RequestModel):
     """Which languages are asked for."""
 
-    quiet = ("auth_key",)
-
     type: Literal["source", "target"] = "source"
 
 
@@ -232,8 +234,6 @@ class ResourceRequest(RequestModel):
 
 class DocumentKey(RequestModel):
     """The secret that belongs to a document."""
-
-    quiet = ("auth_key",)
 
     document_key: str
 

@@ -38,8 +38,6 @@ router = foreign_router()
 class PairRequest(RequestModel):
     """The languages of a dictionary."""
 
-    quiet = ("auth_key",)
-
     source_lang: Code
     target_lang: Code
 
@@ -68,8 +66,6 @@ class GlossaryRequest(DictionaryRequest):
 class NamedRequest(RequestModel):
     """What a glossary of several dictionaries is made of or changed to. A form spells them
     dictionaries[0].source_lang and so on."""
-
-    quiet = ("auth_key",)
 
     name: str | None = None
     dictionaries: Any = None

@@ -33,7 +33,7 @@ class FileRequest(RequestModel):
     """The languages of an uploaded file. `replace`: also translate what is translated in it;
     `keep` and `glossary`: as in a translation request."""
 
-    quiet = ("file", "api_key", "secret", "format")
+    quiet = ("file", "secret", "format")
 
     source: str
     target: str
@@ -84,10 +84,15 @@ def _disposition(file: StoredFile) -> str:
     return f"attachment; filename=\"translated{suffix}\"; filename*=UTF-8''{spelled}"
 
 
-def _base_url(request: Request) -> str:
-    """This server's address as the client wrote it; only the path if that is no host. A proxy that
-    removes a prefix from paths names it in X-Forwarded-Prefix."""
-    host, root = request.headers.get("host", ""), request.scope.get("root_path", "")
+def path_prefix(request: Request) -> str:
+    """What stands before this server's paths: a proxy that removes it from them names it in
+    X-Forwarded-Prefix."""
     forwarded = request.headers.get("x-forwarded-prefix", "").rstrip("/")
-    root = forwarded if _PREFIX.fullmatch(forwarded) else root
+    own: str = request.scope.get("root_path", "").rstrip("/")
+    return forwarded if _PREFIX.fullmatch(forwarded) else own
+
+
+def _base_url(request: Request) -> str:
+    """This server's address as the client wrote it; only the path if that is no host."""
+    host, root = request.headers.get("host", ""), path_prefix(request)
     return f"{request.scope['scheme']}://{host}{root}" if _HOST.fullmatch(host) else root

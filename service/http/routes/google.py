@@ -101,7 +101,7 @@ async def languages(request: Request) -> dict[str, Any]:
     codes = state.dispatcher.languages
     if asked.target is None:
         return {"data": {"languages": [{"language": code} for code in codes]}}
-    display = asked.target if asked.target in codes else "en"
+    display = state.dispatcher.routes.known(asked.target) or "en"
     # Babel reads a file for every new language that names are given in
     names = await to_thread.run_sync(lambda: [_named(code, display) for code in codes])
     return {"data": {"languages": names}}

@@ -32,8 +32,6 @@ from service.translation.job import AUTO, TextFormat
 
 DETECT, SUGGEST = "/detect", "/suggest"
 LANGUAGES, SETTINGS, SPEC = "/languages", "/frontend/settings", "/spec"
-_KEYS = ("api_key", "secret")
-"""Fields that any of LibreTranslate's requests may have."""
 _TITLE = "LibreTranslate"
 _FRONTEND_TIMEOUT_MILLISECONDS = 500
 _ANY_JSON: dict[int | str, dict[str, Any]] = {
@@ -44,7 +42,7 @@ _ANY_JSON: dict[int | str, dict[str, Any]] = {
 class DetectRequest(RequestModel):
     """The text whose language is asked for."""
 
-    quiet = _KEYS
+    quiet = ("secret",)
 
     q: str = Field(description="A text.")
     preferred_languages: PreferredLanguages = None
@@ -89,7 +87,7 @@ _Suggested = Annotated[str, Field(max_length=MAX_CHARACTERS)]
 class SuggestRequest(RequestModel):
     """A text `q`, and `s`, which it should be translated to."""
 
-    quiet = _KEYS
+    quiet = ("secret",)
 
     q: _Suggested
     s: _Suggested

@@ -69,7 +69,7 @@ _PREFER = {
 class NextWordsRequest(RequestModel):
     """A text, the beginning of its translation, and how many words to give."""
 
-    quiet = ("api_key", "secret")
+    quiet = ("secret",)
 
     q: str
     source: Code

@@ -89,7 +89,12 @@ def test_where_keys_are_off_any_key_is_ignored(serve: Serve) -> None:
 def test_an_empty_key_is_none(serve: Serve) -> None:
     """LibreTranslate's page sends one."""
     server = serve(api_keys="optional")
-    assert translate(server, api_key="").status_code == 200
+    answer = translate(server, api_key="")
+    assert (answer.status_code, answer.headers.get("X-Ignored-Fields")) == (200, None)
+    asked = {"q": "Hi.", "source": "en", "target": "de"}
+    url = f"{server.url}/translate?api_key="
+    answer = httpx.post(url, json=asked, headers={"Prefer": "handling=strict"})
+    assert (answer.status_code, answer.headers.get("X-Ignored-Fields")) == (200, None)
     assert translate(server, api_key="x").status_code == 403
 
 

@@ -57,7 +57,8 @@ def test_only_an_approved_suggestion_is_the_answer_until_it_is_removed(
     answer = post(server, "/translate", **{**FIELDS, "q": ["Hi.", "Ho."]}, alternatives=1).json()
     assert answer["translatedText"] == ["Servus.", "HO."]
     assert answer["alternatives"] == [["HI."], ["HO.*"]]
-    for other in ({"q": "Hi"}, {"format": "html"}, {"source": "de", "target": "en"}):
+    others = ({"q": "Hi"}, {"format": "html"}, {"source": "de", "target": "en"}, {"keep": "Hi"})
+    for other in others:
         assert post(server, "/translate", **FIELDS | other).json()["translatedText"] != "Servus."
     run(path, "remove", "1")
     until(lambda: post(server, "/translate", **FIELDS).json() == {"translatedText": "HI."})
@@ -76,6 +77,8 @@ def test_a_stream_of_a_suggested_text_adds_up_to_the_suggestion(
         while (message := json.loads(socket.recv()))["type"] == "token":
             parts[message["index"]] += message["text"]
     assert message["translatedText"] == parts == ["HO.", "Servus."]
+    stream = {"headers": {"Accept": "text/event-stream"}, "json": {**FIELDS, "target": "fr"}}
+    assert httpx.post(server.url + "/translate", **stream).status_code == 400  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

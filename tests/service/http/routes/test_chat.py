@@ -27,6 +27,9 @@ def ask(client: TestClient, *, system: str | None = None, **fields: Any) -> Resp
         ("auto-de", None),
         ("gpt-4o", "You are a translator. Translate the text from English into German."),
         ("gpt-4o", "Translate to de"),
+        ("deepseek-chat", "Please translate what I send to you into German."),
+        ("gpt-4o", 'You translate text from the user to the "German" language.'),
+        ("gpt-4o", "Translate to German. " + "translate from a " * 60_000),  # takes no time
     ],
 )
 def test_the_model_or_the_system_message_names_the_languages(

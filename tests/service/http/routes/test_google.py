@@ -97,6 +97,8 @@ def test_languages_have_names_in_the_language_asked_for(client: TestClient) -> N
     assert client.get(path).json() == {"data": {"languages": codes}}
     german = client.get(path, params={"target": "de"}).json()["data"]["languages"]
     assert [one["name"] for one in german] == ["Chinesisch", "Englisch", "Deutsch"]
+    chinese = client.get(path, params={"target": "zh-CN"}).json()["data"]["languages"]
+    assert chinese[2] == {"language": "de", "name": "德语"}
     for unknown in ("fr", "xx", "../../etc"):
         english = client.get(path, params={"target": unknown}).json()["data"]["languages"]
         assert [one["name"] for one in english] == ["Chinese", "English", "German"]

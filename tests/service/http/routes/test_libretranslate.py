@@ -153,6 +153,9 @@ def test_the_link_of_a_file_has_a_proxys_prefix_and_no_host_that_is_none(
     url = upload(client, "a.txt", b"Hi.", headers).json()["translatedFileUrl"]
     assert url.startswith(f"{start}/download_file/")
     assert client.get(url.removeprefix(start)).content == b"HI."
+    prefix = start.removeprefix("http://testserver")
+    document = client.get("/openapi.json", headers=headers).json()
+    assert document.get("servers", []) == ([{"url": prefix}] if prefix else [])
 
 
 @pytest.mark.parametrize("name", SAMPLES)
