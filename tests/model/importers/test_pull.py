@@ -256,6 +256,17 @@ def test_a_new_version_takes_the_name_and_the_old_one_stays_until_it_is_pruned(
     assert store.models() == [second]
 
 
+def test_only_the_link_to_a_model_elsewhere_is_removed(store: ModelStore, tmp_path: Path) -> None:
+    store.directory.mkdir()
+    elsewhere = shutil.copytree(bundled_checkpoint("zh-en"), tmp_path / "elsewhere")
+    (store.directory / "zh-en").symlink_to(elsewhere)
+    store.remove("zh-en")
+    assert (store.models(), elsewhere.is_dir()) == ([], True)
+    version = pull(store, Source("zh-en")).path
+    store.remove("zh-en")
+    assert not version.exists()
+
+
 def test_a_damaged_checkpoint_does_not_enter(store: ModelStore, tmp_path: Path) -> None:
     damaged = shutil.copytree(bundled_checkpoint("zh-en"), tmp_path / "damaged")
     with (damaged / WEIGHTS).open("r+b") as file:
