@@ -71,6 +71,14 @@ def test_a_file_may_have_a_byte_order_mark_and_must_be_utf_8(tmp_path: Path) -> 
         read_settings(Settings, {"config": config})
 
 
+@pytest.mark.parametrize("name", ["config", "secrets_dir"])
+def test_a_file_cannot_name_other_files(name: str, tmp_path: Path) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_text(f'{name} = "{tmp_path}"')
+    with pytest.raises(ValueError, match=f"^setting {name}: only a flag or a variable"):
+        read_settings(Settings, {"config": config})
+
+
 def test_secrets_that_cannot_be_read_are_refused_in_one_sentence(tmp_path: Path) -> None:
     """Not left out with a warning: the server would then send traces without their key."""
     secret = tmp_path / "dragoman_otlp_headers"
