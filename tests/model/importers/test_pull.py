@@ -7,6 +7,7 @@ that commands run in processes of their own.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -35,7 +36,7 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 class Hub(ThreadingHTTPServer):
-    """Serves one model's directory.
+    """Serves one model's directory, compressed to whom takes that.
 
     `requested`: the files that were asked for, with the first byte of each request. `fault`: gated,
     renamed, or cut (weights end after their first half).
@@ -86,12 +87,15 @@ class _Handler(BaseHTTPRequestHandler):
         return {"type": "file", "size": size, "oid": oid, **named}
 
     def _answer(self, body: bytes, etag: str, name: str = "") -> None:
+        encoding = {}
+        if name and "gzip" in self.headers.get("Accept-Encoding", ""):
+            body, encoding = gzip.compress(body), {"Content-Encoding": "gzip"}
         start = int(self.headers.get("Range", "bytes=0-")[len("bytes=") :].split("-")[0])
         length = {"Content-Length": str(len(body) - start)}
         part = {"Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
         self._end(
             206 if start else 200,
-            {"ETag": f'"{etag}"', "X-Repo-Commit": COMMIT, **length, **part},
+            {"ETag": f'"{etag}"', "X-Repo-Commit": COMMIT, **length, **part, **encoding},
         )
         if self.command == "GET":
             self.server.requested.append((name, start))
