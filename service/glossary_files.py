@@ -7,7 +7,8 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from service.errors import InvalidField
+from service.errors import InvalidDocument, InvalidField
+from service.translation.documents.segments import decode
 from service.translation.glossary import GlossaryEntry, check_entries
 
 CSV, TSV = "text/csv", "text/tab-separated-values"
@@ -36,11 +37,11 @@ def read_entries(text: str, media_type: str) -> list[GlossaryEntry]:
 def read_glossary(path: Path, suffix: str | None = None) -> list[GlossaryEntry]:
     """The terms of a file, by its ending or this `suffix`. Raises ValueError with one sentence."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = decode(path.read_bytes()).text
         entries = read_entries(text, media_type_of(suffix or path.suffix.lstrip(".")))
         check_entries(entries, len(entries))
         return entries
-    except (OSError, InvalidField, UnicodeDecodeError) as error:
+    except (OSError, InvalidField, InvalidDocument) as error:
         raise ValueError(f"{path}: {error}") from error
 
 

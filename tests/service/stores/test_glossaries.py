@@ -79,11 +79,14 @@ def test_files_of_deepl_and_broken_files() -> None:
             read_entries(text, media_type)
 
 
-def test_a_file_with_half_a_term_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_any_encoding_is_read_and_half_a_term_refused(tmp_path: Path) -> None:
     file = tmp_path / "half.csv"
     file.write_text("coffee,Kaffee\ntea,\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"half\.csv: glossary: target of term 2 must have"):
         read_glossary(file)
+    for encoding in ("utf-8-sig", "utf-16", "gbk"):
+        file.write_bytes("咖啡,Kaffee\n图书馆,Bibliothek\n今天的天气,das Wetter\n".encode(encoding))
+        assert read_glossary(file)[1] == GlossaryEntry("图书馆", "Bibliothek")
 
 
 def test_the_command_keeps_glossaries(tmp_path: Path) -> None:
