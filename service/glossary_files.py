@@ -7,8 +7,9 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from service.errors import InvalidField
-from service.translation.glossary import GlossaryEntry
+from service.errors import InvalidDocument, InvalidField
+from service.translation.documents.segments import decode
+from service.translation.glossary import GlossaryEntry, check_entries
 
 CSV, TSV = "text/csv", "text/tab-separated-values"
 _CASE_SENSITIVE = ("case_sensitive", "true", "1")
@@ -36,9 +37,11 @@ def read_entries(text: str, media_type: str) -> list[GlossaryEntry]:
 def read_glossary(path: Path, suffix: str | None = None) -> list[GlossaryEntry]:
     """The terms of a file, by its ending or this `suffix`. Raises ValueError with one sentence."""
     try:
-        text = path.read_text(encoding="utf-8")
-        return read_entries(text, media_type_of(suffix or path.suffix.lstrip(".")))
-    except (OSError, InvalidField, UnicodeDecodeError) as error:
+        text = decode(path.read_bytes()).text
+        entries = read_entries(text, media_type_of(suffix or path.suffix.lstrip(".")))
+        check_entries(entries, len(entries))
+        return entries
+    except (OSError, InvalidField, InvalidDocument) as error:
         raise ValueError(f"{path}: {error}") from error
 
 

@@ -105,6 +105,7 @@ def _download(address: str, path: Path, sha256: str | None, headers: dict[str, s
     """Download the rest of a file that may be there in part. Raises StoreError or OSError."""
     path.parent.mkdir(exist_ok=True)
     size = path.stat().st_size if path.exists() else 0
+    headers = {"Accept-Encoding": "identity", **headers}
     ranged = {**headers, "Range": f"bytes={size}-"} if size else headers
     stream = httpx2.stream("GET", address, headers=ranged, timeout=_SECONDS, follow_redirects=True)
     try:

@@ -98,12 +98,15 @@ class ModelStore:
         return self._read(link)
 
     def remove(self, name: str) -> StoredModel:
-        """Remove a model with its version. Raises StoreError or OSError."""
+        """Remove a model with its version; of a link to a directory elsewhere only the link. Raises
+        StoreError or OSError."""
         model = self.find(name)
         link = self.directory / name
+        is_own = not link.is_symlink() or model.path.parent == self._versions.resolve()
         if link.is_symlink():
             link.unlink()
-        shutil.rmtree(model.path)
+        if is_own:
+            shutil.rmtree(model.path)
         (self._used / name).unlink(missing_ok=True)
         return model
 

@@ -22,8 +22,12 @@ class Secrets(SecretsSettingsSource):
 def read_toml(path: Path) -> dict[str, Any]:
     """The settings of a file; raises ValueError with one sentence."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        settings = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(f"setting config: {path} is not UTF-8: byte {error.start}") from None
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"setting config: {path} is not TOML: {error}") from error
+    for name in ("config", "secrets_dir"):
+        if name in settings:
+            raise ValueError(f"setting {name}: only a flag or a variable can set it, not {path}")
+    return settings

@@ -55,11 +55,12 @@ LogFormat = Literal["auto", "json", "text"]
 
 
 def _separated(value: object) -> object:
-    """The parts of "a,b", or of several such strings."""
+    """The parts of "a, b", or of several such strings."""
     texts = [value] if isinstance(value, str | Path) else value
     if not isinstance(texts, list | tuple):
         return value
-    return [part for text in texts for part in str(text).split(",") if part]
+    parts = [part.strip() for text in texts for part in str(text).split(",")]
+    return list(filter(None, parts))
 
 
 _Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)]

@@ -203,7 +203,7 @@ def _key_options(command: _Command) -> _Command:
 
 
 class _Time(click.ParamType[float | str]):
-    """A time in UTC as seconds since the epoch, or "never"."""
+    """A time, in UTC without an offset, as seconds since the epoch, or "never"."""
 
     name = "time|never"
 
@@ -213,7 +213,8 @@ class _Time(click.ParamType[float | str]):
         if value == "never":
             return "never"
         try:
-            return datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp()
+            ends = datetime.fromisoformat(value)
+            return (ends if ends.tzinfo else ends.replace(tzinfo=UTC)).timestamp()
         except ValueError:
             self.fail(f"{value!r} is no time such as 2027-01-31", param, context)
 

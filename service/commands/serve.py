@@ -86,7 +86,8 @@ def _made(flags: dict[str, Any]) -> tuple[Server, list[socket.socket]]:
     host, port = listeners[0].getsockname()[:2]
     _warn_if_not_compiled(models)
     served = ", ".join([*map(_described, models), *_described_store(app)])
-    _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
+    shown_host = f"[{host}]" if ":" in host else host
+    _logger.info("dragoman serves %s at http://%s:%s", served, shown_host, port)
     shared = listeners[0] if settings.share_port else None
     return Server(config, lambda: drain(app, settings.drain_seconds), shared), listeners
 

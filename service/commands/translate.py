@@ -17,10 +17,24 @@ from model.bundled import BUNDLED_NAMES
 from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
 from service.commands.process import importing
 from service.commands.text_files import Output, read_parts
+from service.errors import shown
 from service.settings import BUNDLED
 
 if TYPE_CHECKING:
     from service.offline import OfflineTranslator
+
+_MAX_KEPT_CHARACTERS = 200
+
+
+def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tuple[str, ...]:
+    """Strings to keep, if the API would take them. Raises BadParameter."""
+    for text in kept:
+        if not text.strip() or len(text) > _MAX_KEPT_CHARACTERS:
+            raise click.BadParameter(
+                f"must be of at most {_MAX_KEPT_CHARACTERS} characters and not only spaces, "
+                f"got {shown(text)}"
+            )
+    return kept
 
 
 @click.command()
@@ -53,7 +67,12 @@ if TYPE_CHECKING:
     help="Sentences translated at the same time. Default: as the server chooses, by the device and "
     "its free memory.",
 )
-@click.option("--keep", multiple=True, help="A string that stays as it is; may be repeated.")
+@click.option(
+    "--keep",
+    multiple=True,
+    callback=_checked,
+    help="A string that stays as it is; may be repeated.",
+)
 @click.option("--glossary", type=TEXT_FILE, help="CSV or TSV file of terms and their translations.")
 @click.option(
     "--join-lines", is_flag=True, help="Plain text is wrapped: only a blank line ends a paragraph."

@@ -104,7 +104,7 @@ def test_a_slow_head_and_a_slow_body_end(port: int) -> None:
 
 def test_a_large_body_and_too_many_requests_are_refused(port: int) -> None:
     url = f"http://127.0.0.1:{port}"
-    assert httpx.post(f"{url}/translate", content=b"x" * (11 * 2**20)).status_code == 413
+    assert httpx.post(f"{url}/translate", content=b"x" * (12 * 2**20)).status_code == 413
     with httpx.Client() as client:
         statuses = [client.get(f"{url}/health/live").status_code for _ in range(60)]
     assert set(statuses) == {200, 429}

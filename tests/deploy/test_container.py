@@ -77,6 +77,13 @@ def test_the_unit_waits_longer_than_the_server_drains() -> None:
     found = re.search(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)
     assert found
     assert int(found[1]) > Settings().drain_seconds
+    assert {"CacheDirectory=dragoman", "RestartPreventExitStatus=2"} <= set(unit.splitlines())
+
+
+def test_the_proxy_takes_a_form_with_the_largest_document() -> None:
+    found = re.search(r"client_max_body_size (\d+)m;", (DEPLOY / "nginx.conf").read_text("utf-8"))
+    assert found
+    assert int(found[1]) * 2**20 > Settings().max_document_bytes + 2**16
 
 
 def test_prometheus_and_grafana_find_whom_they_ask(compose: dict[str, Any]) -> None:

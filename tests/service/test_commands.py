@@ -82,6 +82,11 @@ def test_a_wrong_setting_is_one_line_and_exit_code_2() -> None:
     assert_refused(["serve", "--port", "99999"], "port")
 
 
+@pytest.mark.parametrize("kept", ["", " \n", "x" * 201])
+def test_a_string_to_keep_is_refused_as_by_the_api(kept: str) -> None:
+    assert_refused([*TRANSLATE, "--keep", kept], "at most 200 characters and not only spaces, got")
+
+
 def test_on_a_loopback_address_a_server_knows_its_own_name_only() -> None:
     for host, given, known in (
         ("127.0.0.1", (), ("127.0.0.1",)),
@@ -145,7 +150,7 @@ def listed(path: Path) -> list[dict[str, object]]:
 
 def test_a_key_is_shown_once_and_its_life_is_listed(tmp_path: Path) -> None:
     path = tmp_path / "server.db"
-    options = ["--name", "Anna", "--requests-per-minute", "5", "--expires", "2999-01-31"]
+    options = ["--name", "Anna", "--requests-per-minute", "5", "--expires", "2999-01-31T01:30+01:30"]
     created = run("keys", "create", "--database", str(path), *options)
     written = created.stdout.strip()
     assert (created.exit_code, len(written)) == (0, 65)

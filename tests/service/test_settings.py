@@ -17,7 +17,7 @@ def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults
 ) -> None:
     config, secrets = tmp_path / "dragoman.toml", tmp_path / "secrets"
     config.write_text(
-        'model = ["a", "b"]\nport = 1\nmax_texts = 2\nmax_rows = 33\notlp_headers = "file"\n'
+        'model = ["a", "b"]\ntrusted_proxies = "::1, 10.0.0.0/8, "\nport = 1\nmax_texts = 2\nmax_rows = 33\notlp_headers = "file"\n'
     )
     secrets.mkdir()
     (secrets / "dragoman_otlp_headers").write_text("key=sesame\n")
@@ -29,6 +29,7 @@ def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults
     assert settings.max_texts == 3
     assert settings.max_rows == 33
     assert settings.model == (Path("a"), Path("b"))
+    assert settings.trusted_proxies == ("::1", "10.0.0.0/8")
     assert settings.otlp_headers is not None
     assert settings.otlp_headers.get_secret_value() == "key=sesame"
     assert settings.max_slots == 0
@@ -67,6 +68,14 @@ def test_a_file_may_have_a_byte_order_mark_and_must_be_utf_8(tmp_path: Path) -> 
     assert Settings(config=config).max_rows == 33
     config.write_bytes(b"max_slots = \xff")
     with pytest.raises(ValueError, match=r"^setting config: .* is not UTF-8: byte 12$"):
+        read_settings(Settings, {"config": config})
+
+
+@pytest.mark.parametrize("name", ["config", "secrets_dir"])
+def test_a_file_cannot_name_other_files(name: str, tmp_path: Path) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_text(f'{name} = "{tmp_path}"')
+    with pytest.raises(ValueError, match=f"^setting {name}: only a flag or a variable"):
         read_settings(Settings, {"config": config})
 
 

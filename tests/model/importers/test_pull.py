@@ -7,6 +7,7 @@ that commands run in processes of their own.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -35,7 +36,7 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 class Hub(ThreadingHTTPServer):
-    """Serves one model's directory.
+    """Serves one model's directory, compressed to whom takes that.
 
     `requested`: the files that were asked for, with the first byte of each request. `fault`: gated,
     renamed, or cut (weights end after their first half).
@@ -86,12 +87,15 @@ class _Handler(BaseHTTPRequestHandler):
         return {"type": "file", "size": size, "oid": oid, **named}
 
     def _answer(self, body: bytes, etag: str, name: str = "") -> None:
+        encoding = {}
+        if name and "gzip" in self.headers.get("Accept-Encoding", ""):
+            body, encoding = gzip.compress(body), {"Content-Encoding": "gzip"}
         start = int(self.headers.get("Range", "bytes=0-")[len("bytes=") :].split("-")[0])
         length = {"Content-Length": str(len(body) - start)}
         part = {"Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
         self._end(
             206 if start else 200,
-            {"ETag": f'"{etag}"', "X-Repo-Commit": COMMIT, **length, **part},
+            {"ETag": f'"{etag}"', "X-Repo-Commit": COMMIT, **length, **part, **encoding},
         )
         if self.command == "GET":
             self.server.requested.append((name, start))
@@ -254,6 +258,17 @@ def test_a_new_version_takes_the_name_and_the_old_one_stays_until_it_is_pruned(
     assert store.prune() > 10**6
     assert not first.path.exists()
     assert store.models() == [second]
+
+
+def test_only_the_link_to_a_model_elsewhere_is_removed(store: ModelStore, tmp_path: Path) -> None:
+    store.directory.mkdir()
+    elsewhere = shutil.copytree(bundled_checkpoint("zh-en"), tmp_path / "elsewhere")
+    (store.directory / "zh-en").symlink_to(elsewhere)
+    store.remove("zh-en")
+    assert (store.models(), elsewhere.is_dir()) == ([], True)
+    version = pull(store, Source("zh-en")).path
+    store.remove("zh-en")
+    assert not version.exists()
 
 
 def test_a_damaged_checkpoint_does_not_enter(store: ModelStore, tmp_path: Path) -> None:

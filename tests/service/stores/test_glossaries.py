@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from service.commands.group import dragoman
 from service.errors import GlossaryExists, InvalidField, UnknownGlossary
-from service.glossary_files import CSV, TSV, read_entries, write_entries
+from service.glossary_files import CSV, TSV, read_entries, read_glossary, write_entries
 from service.stores.api_key import EVERYBODY
 from service.stores.glossaries import MAX_ENTRIES, GlossaryStore
 from service.translation.glossary import GlossaryEntry
@@ -77,6 +77,16 @@ def test_files_of_deepl_and_broken_files() -> None:
     for text, media_type in (("a", CSV), ('"a', CSV), ("a b", TSV)):
         with pytest.raises(InvalidField, match="line 1 of the glossary"):
             read_entries(text, media_type)
+
+
+def test_a_file_of_any_encoding_is_read_and_half_a_term_refused(tmp_path: Path) -> None:
+    file = tmp_path / "half.csv"
+    file.write_text("coffee,Kaffee\ntea,\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"half\.csv: glossary: target of term 2 must have"):
+        read_glossary(file)
+    for encoding in ("utf-8-sig", "utf-16", "gbk"):
+        file.write_bytes("咖啡,Kaffee\n图书馆,Bibliothek\n今天的天气,das Wetter\n".encode(encoding))
+        assert read_glossary(file)[1] == GlossaryEntry("图书馆", "Bibliothek")
 
 
 def test_the_command_keeps_glossaries(tmp_path: Path) -> None:
