@@ -75,7 +75,9 @@ def test_matches_lie_in_the_text_in_order(text: str, sources: list[str]) -> None
         position = match.end
 
 
-@pytest.mark.parametrize("entry", [("", "a"), ("a", " "), ("a", "b" * 201), ("\n", "a")])
+@pytest.mark.parametrize(
+    "entry", [("", "a"), ("a", " "), ("a", "b" * 201), ("\n", "a"), ("a", MARK)]
+)
 def test_empty_and_endless_terms_are_refused(entry: tuple[str, str]) -> None:
     with pytest.raises(InvalidField, match="of term 1 must have 1 to 200"):
         check_entries([GlossaryEntry(*entry)], 10)
