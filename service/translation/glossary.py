@@ -14,6 +14,7 @@ from typing import NamedTuple
 import regex
 
 from service.errors import InvalidField, shown
+from service.translation.markup.flow import MARK
 
 MAX_TERMS, MAX_TERM_CHARACTERS = 1000, 200
 """Of a glossary in a request."""
@@ -122,15 +123,15 @@ class GlossaryMatcher:
 
 
 def check_entries(entries: Sequence[GlossaryEntry], most: int, field: str = "glossary") -> None:
-    """Raises InvalidField for too many or too long terms, and for empty ones."""
+    """Raises InvalidField for too many or too long terms, for empty ones, and for MARK in one."""
     if len(entries) > most:
         raise InvalidField(f"{field} must have at most {most} terms, got {len(entries)}")
     for number, entry in enumerate(entries, 1):
         for side, text in (("source", entry.source), ("target", entry.target)):
-            if not 0 < len(text.strip()) <= len(text) <= MAX_TERM_CHARACTERS:
+            if not 0 < len(text.strip()) <= len(text) <= MAX_TERM_CHARACTERS or MARK in text:
                 raise InvalidField(
                     f"{field}: {side} of term {number} must have 1 to {MAX_TERM_CHARACTERS} "
-                    f"characters that are not all spaces, got {shown(text)}"
+                    f"characters that are not all spaces, and no U+FFFC, got {shown(text)}"
                 )
 
 

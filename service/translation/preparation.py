@@ -12,7 +12,7 @@ import regex
 
 from model.decoding.sentence import SourceSentence
 from service.engine.interfaces import SourceEncoder
-from service.errors import InvalidField
+from service.errors import InvalidField, shown
 from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob, TextFormat
 from service.translation.language.segmentation import Piece, cut_text, is_spaced
@@ -62,7 +62,7 @@ class Preparation:
 
         `prepare` also checks them against the texts.
         """
-        beginnings = self.tokenizer.encode_target_batch(self.work.job.prefixes)
+        beginnings = self._beginnings()
         self._require_room(beginnings, [_UNLIMITED] * max(1, len(beginnings)))
 
     def prepare(self, *, is_streamed: bool = False) -> list[Document]:
@@ -189,11 +189,18 @@ class Preparation:
             raise InvalidField(
                 f"target_prefix has {len(prefixes)} beginnings for {len(sources)} sentences"
             )
-        beginnings = self.tokenizer.encode_target_batch(prefixes)
+        beginnings = self._beginnings()
         self._require_room(beginnings, [len(ids) for ids in sources])
         start = self.tokenizer.target_start(self.work.target)
         without = [tuple(start)] * (len(sources) - len(beginnings))
         return [*((*start, *ids) for ids in beginnings), *without]
+
+    def _beginnings(self) -> list[list[int]]:
+        """The prefixes' ids. Raises InvalidField for a prefix with a mark."""
+        for prefix in self.work.job.prefixes:
+            if MARK in prefix:
+                raise InvalidField(f"target_prefix must not have U+FFFC, got {shown(prefix)}")
+        return self.tokenizer.encode_target_batch(self.work.job.prefixes)
 
     def _require_room(
         self, beginnings: Sequence[Sequence[int]], source_lengths: Iterable[int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import html.entities
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -45,9 +46,13 @@ _NUMBER = regex.compile(r"[\[(]?[\d,–*†‡§]+[\])]?")
 _NOTED = regex.compile(r"(?:\p{L}\p{Ll}{2,}|\p{Lo}|[.,;:!?\"”’)。，；：！？」』])\Z")
 """What a note's number stands after; it is a part of a formula after other letters and digits."""
 _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uFE0F?\s*+", regex.V1)
+_LEGACY = "|".join(sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len, reverse=True))
+"""The names that need no semicolon. In attributes, here also in text, no letter, digit or equals
+sign may follow: ?a=1&copy=2 has none."""
 _PARTS = regex.compile(
     r"(?P<space>[ \t\n\f\r]++)"
-    r"|&(?:\#[0-9]{1,7}+;?|\#[xX][0-9a-fA-F]{1,6}+;?|[A-Za-z][A-Za-z0-9]{1,31}+;)"
+    r"|&(?:\#[0-9]{1,7}+;?|\#[xX][0-9a-fA-F]{1,6}+;?|[A-Za-z][A-Za-z0-9]{1,31}+;"
+    rf"|(?:{_LEGACY})(?![A-Za-z0-9=]))"
     r"|[^& \t\n\f\r]++(?: [^& \t\n\f\r]++)*+"
     r"|&"
 )

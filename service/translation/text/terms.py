@@ -21,6 +21,8 @@ from service.translation.text.carriers import MarkedText, Replaced, Replacement,
 _WORDS = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 _ROOM = regex.compile(rf"[^{MARK}]+")
 _LETTER = regex.compile(r"\p{L}")
+_WORD = regex.compile(rf"[\p{{L}}\p{{N}}{MARK}]")
+_END_MARKS = ".!?。！？"
 
 
 def place_terms(
@@ -63,7 +65,28 @@ def _linked(
     for part, span in placement.spans(sources, rooms).items():
         if words := _WORDS.search(version.text, *span):
             found[sources[part]] = Span(*words.span())
-    return found
+    return dict(_with_signs(found, version.text, begin))
+
+
+def _with_signs(spans: dict[Match, Span], text: str, begin: int) -> Iterator[tuple[Match, Span]]:
+    """The words with the signs beside them that their terms have there too, as in C++ and Inc.; the
+    mark that ends the sentence stays."""
+    for match, (start, end) in sorted(spans.items(), key=lambda item: item[1]):
+        before, after = _signs(match.entry.source.strip())
+        if start - len(before) >= begin and text.startswith(before, start - len(before)):
+            start -= len(before)
+        at = end + text[end : end + 1].isspace()
+        if after and text.startswith(after, at):
+            rest = at + len(after)
+            end = rest if after[-1] not in _END_MARKS or _WORD.search(text, rest) else end
+        yield match, Span(start, end)
+        begin = end
+
+
+def _signs(term: str) -> tuple[str, str]:
+    """What a term has before its words and after them."""
+    words = _WORDS.search(term)
+    return (term[: words.start()], term[words.end() :].strip()) if words else ("", "")
 
 
 def _missing(

@@ -75,7 +75,9 @@ def test_matches_lie_in_the_text_in_order(text: str, sources: list[str]) -> None
         position = match.end
 
 
-@pytest.mark.parametrize("entry", [("", "a"), ("a", " "), ("a", "b" * 201), ("\n", "a")])
+@pytest.mark.parametrize(
+    "entry", [("", "a"), ("a", " "), ("a", "b" * 201), ("\n", "a"), ("a", MARK)]
+)
 def test_empty_and_endless_terms_are_refused(entry: tuple[str, str]) -> None:
     with pytest.raises(InvalidField, match="of term 1 must have 1 to 200"):
         check_entries([GlossaryEntry(*entry)], 10)
@@ -107,6 +109,12 @@ DOG = ("dog", "Köter")
         ("the old dog", "der alte Hund", "0-0 1-1 2-2", [("old dog", "Opa")], ("der Opa", [])),
         ("a dog, cat", "ein Hund, Tier", "0-0 1-1 3-3", [DOG, ("cat", "X")], ("ein Köter, X", [])),
         ("a dog.", "ein Hund.", "0-0 1-1 1-2", [DOG], ("ein Köter.", [])),
+        ("C++ now.", "C++ jetzt.", "0-0 3-3", [("C++", "Zebra")], ("Zebra jetzt.", [])),
+        ("@bob is", "@bob ist", "1-1 2-2", [("@bob", "Hund")], ("Hund ist", [])),
+        ("10 % of it", "10 % davon", "0-0 2-2", [("10 %", "Hund")], ("Hund davon", [])),
+        ("Dr. X", "Dr. X", "0-0 2-2", [("Dr.", "Doktor")], ("Doktor X", [])),
+        ("a Dr.", "ein Dr.", "0-0 1-1", [("Dr.", "Doktor")], ("ein Doktor.", [])),
+        ("C+ +D", "C+D", "0-0 3-2", [("C+", "E"), ("+D", "F")], ("EF", ["C+", "+D"])),
     ],
 )
 def test_terms_stand_for_the_words_that_are_linked_to_them(

@@ -156,6 +156,7 @@ def test_what_cannot_be_translated_is_refused(
         ),
         ({"target_prefix": ["x", "y"]}, "target_prefix"),
         ({"q": "", "target_prefix": "x"}, "target_prefix"),
+        ({"target_prefix": "x\ufffc"}, "target_prefix must not have U+FFFC"),
     ],
 )
 def test_bad_fields_are_named(client: TestClient, fields: dict[str, Any], word: str) -> None:

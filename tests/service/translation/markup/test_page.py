@@ -22,7 +22,7 @@ PAGES = st.lists(
             *("<p>", "</p>", "<b>", "</b>", "<i>", "</i>", "<a href='x'>", "</a>", "<br>"),
             *("<code>", "</code>", "<span translate=no>", "</span>", "<pre>", "</pre>"),
             *("<x1>", "</x1>", "<p title=Hi>", "<img alt='c d'>", "<!-- a -->"),
-            *("&amp;", "&nbsp;", "&#65;", "&foo;", "&#0;", "&", "  \n", MARK, "\ufffd"),
+            *("&amp;", "&nbsp;", "&nbsp", "&#65;", "&foo;", "&#0;", "&", "  \n", MARK, "\ufffd"),
             *("<sub>", "</sub>", "<sup>", "</sup>", "H", "2", "st", "+"),
             *("{name}", "https://a.b/c", "%s", " ", ".", "word", "Hello", "你好", "😀"),
         ]
@@ -91,6 +91,7 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
         ('<img data-alt="No" alt="">', []),
         ("<b>un</b><i>seen</i>", ["unseen"]),
         ("Hi &unknown; you", [f"Hi {MARK} you"]),
+        ("A house&nbsp is &copy by x&copys", ["A house\u00a0 is © by x&copys"]),
         ("<title>My page</title><h1>Big</h1>", ["My page", "Big"]),
         ("<input type=submit value='Send it'><input value='Keep'>", ["Send it"]),
         ('<meta property="og:title" content="My page"><meta name=author content=Bob>', ["My page"]),
