@@ -19,6 +19,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 from service.translation.documents.inline import InlineText, joint
 from service.translation.documents.segments import (
@@ -279,6 +280,7 @@ def _parser() -> MarkdownIt:
     parser.inline = _LocatingParser()
     parser.configure("commonmark").enable(["table", "strikethrough"]).disable("inline")
     parser.use(deflist_plugin).use(dollarmath_plugin, allow_space=False, allow_digits=False)
+    parser.use(footnote_plugin, inline=False, move_to_end=False).disable("footnote_ref")
     parser.inline.ruler2.disable("fragments_join")
     parser.inline.ruler.before("link", "footnote", _footnote)
     parser.block.ruler.before("fence", "colons", _colons, {"alt": ["paragraph", "list"]})

@@ -15,7 +15,7 @@ import regex
 
 from service.translation.documents.inline import InlineText
 from service.translation.documents.segments import Place
-from service.translation.documents.xml_text import InlineContent, XmlText
+from service.translation.documents.xml_text import LINE_ENDS, InlineContent, XmlText
 
 _CHART_NAMES = frozenset({"c:strcache", "c:strlit"})
 _DRAWING_PARAGRAPH = frozenset({"a:p"})
@@ -172,4 +172,14 @@ def _run_parts(xml: XmlText, index: int, names: RunNames) -> Iterator[RunPart]:
         if name == "rpr":
             properties = xml.element(child)
         elif name == "t":
-            yield RunPart("text", xml.text(child), properties)
+            yield from _text_parts(xml.text(child), properties, names)
+
+
+def _text_parts(text: str, properties: str, names: RunNames) -> Iterator[RunPart]:
+    """The parts of a run's text. Cells and comments have line breaks, DrawingML has `a:br`."""
+    for number, part in enumerate([text] if names.run == "a:r" else LINE_ENDS.split(text)):
+        if number % 2:
+            text = f'<{names.text} xml:space="preserve">{part}</{names.text}>'
+            yield RunPart("stop", f"<{names.run}>{properties}{text}</{names.run}>")
+        elif part:
+            yield RunPart("text", part, properties)

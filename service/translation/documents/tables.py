@@ -115,6 +115,6 @@ def _workbook_places(kept: Collection[str | None], xml: XmlText) -> Iterator[Pla
         names = RunNames(f"{prefix}r", f"{prefix}t", DRAWING.unseen)
         if len(inner) == 1 and xml.tokens[inner[0]].name == names.text:
             if xml.text(inner[0]) not in kept:
-                yield from InlineContent(xml).places(inner[0])
+                yield from InlineContent(xml).places(inner[0], keeps_lines=True)
         elif inner:
             yield from run_places(xml, inner, names)

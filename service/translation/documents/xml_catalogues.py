@@ -62,18 +62,25 @@ def _unit_places(xml: XmlText, options: FileOptions) -> Iterator[Place]:
         return "pair" if xml.tokens[index].name in _PAIRS and not is_kept else "single"
 
     content = InlineContent(xml, frozenset(), role)
-    kept_until = 0
+    kept_until = lines_until = 0
     for index in xml.starts(_UNITS | _KEEPING):
         if index < kept_until:
             continue
+        if xml.attribute(index, "xml:space") == "preserve":
+            lines_until = max(lines_until, xml.end_of(index))
         if xml.attribute(index, "translate") == "no":
             kept_until = xml.end_of(index)
         elif xml.tokens[index].name in _UNITS:
-            yield from _targets(xml, index, content, options)
+            yield from _targets(xml, index, content, options, keeps_lines=index < lines_until)
 
 
 def _targets(
-    xml: XmlText, unit: int, content: InlineContent, options: FileOptions
+    xml: XmlText,
+    unit: int,
+    content: InlineContent,
+    options: FileOptions,
+    *,
+    keeps_lines: bool,
 ) -> Iterator[Place]:
     """The places of a unit's source in its target, which may be new."""
     named = {xml.tokens[child].name: child for child in xml.children(unit)}
@@ -88,7 +95,8 @@ def _targets(
         after = xml.end_of(named.get("seg-source", source))
         at = xml.tokens[after - 1].end
         opening = Edit(at, at, f"{_indent(xml, source)}<target>")
-    for place in content.places(source):
+    keeps_lines = keeps_lines or xml.attribute(source, "xml:space") == "preserve"
+    for place in content.places(source, keeps_lines=keeps_lines):
         yield _filled(place.segment, place.write, opening, "</target>")
 
 

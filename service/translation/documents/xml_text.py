@@ -30,6 +30,8 @@ _MAX_DEPTH = 200
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _ENCODING = regex.compile(r"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
 _ATTRIBUTE = regex.compile(r"""\s(?P<name>[^\s=<>/]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
+LINE_ENDS = regex.compile(r"((?:(?:_x000D_)?(?:\r\n|\n|\r|&#(?:10|x0*+[Aa]);))++)")
+"""Line breaks in a text that keeps them; `_x000D_` is Excel's carriage return."""
 Role = Literal["pair", "script", "single", "stop"]
 """What an element in a text is: tags around text, which may be a subscript or superscript, or a
 code that moves with its neighbours or ends a sentence."""
@@ -149,17 +151,17 @@ class InlineContent:
     ) -> None:
         """`role_of`: of the element that begins with a token."""
         self._xml, self._paragraphs, self._role_of = xml, paragraphs, role_of
-        self._inline, self._first = InlineText(), 0
+        self._inline, self._first, self._keeps_lines = InlineText(), 0, False
 
     def all_places(self) -> Iterator[Place]:
         """The places of every paragraph."""
         for index in self._xml.starts(self._paragraphs):
             yield from self.places(index)
 
-    def places(self, element: int) -> Iterator[Place]:
-        """The places of one element's own text."""
+    def places(self, element: int, *, keeps_lines: bool = False) -> Iterator[Place]:
+        """The places of one element's own text, whose line breaks may be ends of sentences."""
         index, last = element + 1, self._xml.end_of(element) - 1
-        self._inline, self._first = InlineText(), index
+        self._inline, self._first, self._keeps_lines = InlineText(), index, keeps_lines
         while index < last:
             end = self._xml.end_of(index)
             if self._is_apart(index) and self._role_of(index) in ("single", "stop"):
@@ -177,7 +179,8 @@ class InlineContent:
         xml, token = self._xml, self._xml.tokens[index]
         tag = xml.written(index, index + 1)
         if (text := xml.text_of(token)) is not None:
-            self._inline.add(text)
+            for number, part in enumerate(LINE_ENDS.split(text) if self._keeps_lines else [text]):
+                (self._inline.stop if number % 2 else self._inline.add)(part)
         elif token.kind is Kind.END and not self._is_apart(xml.partners[index]):
             self._inline.close()
         elif token.kind is Kind.END or (token.kind is Kind.START and self._is_apart(index)):

@@ -147,6 +147,7 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "tags.md": _repeated(b"<a "),
     "quotes.md": _repeated(b">"),
     "lists.md": _repeated(b"- "),
+    "notes.md": _repeated(b"[^a]: "),
     "nested.md": _repeated(b"* a\n  * b\n"),
     "cells.md": _repeated(b"|x", b"|a|b|\n|-|-|\n"),
     "lines.txt": _repeated(b"\n"),

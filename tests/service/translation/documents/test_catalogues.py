@@ -63,6 +63,14 @@ def test_a_file_named_in_a_catalogue_is_not_opened(tmp_path: Path) -> None:
 XLIFF = "<xliff version='1.2'><file><trans-unit>{}</trans-unit></file></xliff>"
 
 
+def test_line_breaks_stay_where_xliff_preserves_space() -> None:
+    unit = "<source>a\nb</source></trans-unit><trans-unit><source{}>c\nd</source>"
+    content = XLIFF.format(unit.format(" xml:space='preserve'")).encode()
+    assert texts_of("a.xlf", content) == ["a\nb", 'c<br i="0">d']
+    inherited = XLIFF.replace("<file", "<file xml:space='preserve'").format(unit.format(""))
+    assert texts_of("a.xlf", inherited.encode()) == ['a<br i="0">b', 'c<br i="0">d']
+
+
 @pytest.mark.parametrize(
     ("unit", "expected"),
     [

@@ -65,6 +65,9 @@ BLOCKS = {
     "$$\nx = y\n$$\n\ntext": "$$\nx = y\n$$\n\nTEXT",
     "Term\n: one\n  two\n": "TERM\n: ONE TWO\n",
     "|a|b|\n|-|-|\n|`x\\|y`|c \\| d|\n": "|A|B|\n|-|-|\n|`x\\|y`|C \\| D|\n",
+    "a[^1]\n\n[^1]: one\ntwo\n[^2]:\n    a\n\n    b\n": (
+        "A[^1]\n\n[^1]: ONE TWO\n[^2]:\n    A\n\n    B\n"
+    ),
     "": "",
 }
 

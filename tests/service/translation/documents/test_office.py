@@ -233,3 +233,21 @@ def test_a_workbook_keeps_formulas_numbers_and_the_titles_of_tables() -> None:
     assert strings.replace(b"\n", b" ") == STRINGS.replace(b"\n", b" ").replace(
         b"The sea", b"THE SEA"
     ).replace(b"very", b"VERY").replace(b"deep", b"DEEP")
+
+
+@pytest.mark.parametrize(
+    ("cell", "text", "done"),
+    [
+        ("<t>a&#10;b\nc</t>", 'a<br i="0">b<br i="1">c', "<t>A&#10;B\nC</t>"),
+        (
+            "<r><rPr/><t>a\nb</t></r>",
+            'a<br i="0">b',
+            '<r><rPr/><t>A</t></r><r><rPr/><t xml:space="preserve">\n</t></r><r><rPr/><t>B</t></r>',
+        ),
+    ],
+)
+def test_line_breaks_of_cells_stay(cell: str, text: str, done: str) -> None:
+    name = "xl/sharedStrings.xml"
+    content = archive({"xl/workbook.xml": b"<a/>", name: f"<sst><si>{cell}</si></sst>".encode()})
+    assert texts_of("a.xlsx", content) == [text]
+    assert member(translated("a.xlsx", content), name).decode() == f"<sst><si>{done}</si></sst>"
