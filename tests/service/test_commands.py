@@ -150,7 +150,8 @@ def listed(path: Path) -> list[dict[str, object]]:
 
 def test_a_key_is_shown_once_and_its_life_is_listed(tmp_path: Path) -> None:
     path = tmp_path / "server.db"
-    options = ["--name", "Anna", "--requests-per-minute", "5", "--expires", "2999-01-31T01:30+01:30"]
+    expires = ["--expires", "2999-01-31T01:30+01:30"]
+    options = ["--name", "Anna", "--requests-per-minute", "5", *expires]
     created = run("keys", "create", "--database", str(path), *options)
     written = created.stdout.strip()
     assert (created.exit_code, len(written)) == (0, 65)

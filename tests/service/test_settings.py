@@ -17,7 +17,8 @@ def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults
 ) -> None:
     config, secrets = tmp_path / "dragoman.toml", tmp_path / "secrets"
     config.write_text(
-        'model = ["a", "b"]\ntrusted_proxies = "::1, 10.0.0.0/8, "\nport = 1\nmax_texts = 2\nmax_rows = 33\notlp_headers = "file"\n'
+        'model = ["a", "b"]\ntrusted_proxies = "::1, 10.0.0.0/8, "\nport = 1\n'
+        'max_texts = 2\nmax_rows = 33\notlp_headers = "file"\n'
     )
     secrets.mkdir()
     (secrets / "dragoman_otlp_headers").write_text("key=sesame\n")
