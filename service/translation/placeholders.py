@@ -96,7 +96,7 @@ _PILES = regex.compile(
 )
 """Words with five marks on a letter, or two letters struck out: no model has learned them."""
 _BLOCK_HEAD = regex.compile(
-    r"\{\s*+[\w.$@-]++\s*+,\s*+(?:plural|select|selectordinal)\s*+,", regex.IGNORECASE
+    r"\{\s*+[\w.$@-]++\s*+,\s*+(?:plural|select|selectordinal|choice)\s*+,", regex.IGNORECASE
 )
 _LETTER = re.compile(r"[A-Za-z0-9_\u00C0-\u024F]")
 _END_MARKS = ".,;:!?"
@@ -245,7 +245,7 @@ def _trimmed(token: str) -> tuple[int, int]:
 
 
 def _blocks(text: str) -> Iterator[Span]:
-    """ICU plural and select blocks, whole."""
+    """ICU plural, select and choice blocks, whole."""
     if not _BLOCK_HEAD.search(text):
         return
     partners, opened = {}, []

@@ -87,6 +87,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("{a}{b} {c}", ["{a}{b}", "{c}"]),
         ("{n, plural, one {a {b}} other {c}}", ["{n, plural, one {a {b}} other {c}}"]),
         ("{n, plural, one {a", []),
+        ("{0,choice,0#no|1<{0} files}", ["{0,choice,0#no|1<{0} files}"]),
         ("{% if a %} and {{{b}}}", ["{% if a %}", "{{{b}}}"]),
         ("2024-05-17T10:00:00Z, CVE-2024-1", ["2024-05-17T10:00:00Z", "CVE-2024-1"]),
         ("on 2024-05-17 10:00 or 12", ["2024-05-17 10:00"]),
