@@ -53,6 +53,7 @@ class Models:
         self._stored: dict[str, OfferedModel] = {}
         self._refused: dict[str, str] = {}
         """Versions that could not be taken, by model."""
+        self._is_unreadable = False
         self._store = ModelStore(settings.models_dir) if settings.models_dir else None
         limit = memory_limit(settings) if self._store else self._pinned_bytes
         self.pool: ModelPool[Translator] = ModelPool(limit, settings.max_waiting_sentences)
@@ -88,10 +89,18 @@ class Models:
         return len(self._stored)
 
     async def follow_store(self) -> None:
-        """Offer the models that the store has now, in their current versions."""
+        """Offer the models that the store has now, in their current versions. If it cannot be read,
+        that is logged once and nothing changes."""
         if self.pool.is_draining:
             return
-        found = await asyncio.to_thread(self._servable)
+        try:
+            found = await asyncio.to_thread(self._servable)
+        except OSError as error:
+            if not self._is_unreadable:
+                _logger.warning("the store of models cannot be read: %s", error)
+            self._is_unreadable = True
+            return
+        self._is_unreadable = False
         has_changed = found.keys() != self._stored.keys()
         for name in self._stored.keys() - found.keys():
             self.pool.remove(name)

@@ -116,7 +116,7 @@ def test_what_the_store_cannot_give_is_said_before_the_start(
         pass
 
 
-def test_the_server_follows_the_store(store: ModelStore) -> None:
+def test_the_server_follows_the_store(store: ModelStore, caplog: pytest.LogCaptureFixture) -> None:
     """A new model is offered, a new version taken, a removed model not offered any more; a damaged
     version leaves the old one."""
     store.remove("zh-en")
@@ -145,6 +145,10 @@ def test_the_server_follows_the_store(store: ModelStore) -> None:
             file.truncate(1000)
         client.portal.call(models.follow_store)
         assert translate(client, "Hello!", "en", "de") == "Hallo!"
+        store.directory.rename(store.directory.with_name("unmounted"))
+        for _ in range(2):
+            client.portal.call(models.follow_store)
+        assert caplog.text.count(f"No such file or directory: '{store.directory}'") == 1
         failures = 'dragoman_model_load_failures_total{model="en-de"} 1.0'
         assert failures in client.get("/metrics").text
 
