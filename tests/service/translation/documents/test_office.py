@@ -61,6 +61,11 @@ def field(code: str, result: str) -> str:
         (run("a ") + field("HYPERLINK x", run("link")), 'a <span i="0">link</span>'),
         (run("a ") + "<w:ins>" + run("b") + "</w:ins>", 'a <span i="0">b</span>'),
         (
+            f"<w:moveTo><w:bdo>{run('a')}</w:bdo></w:moveTo>",
+            '<span i="0"><span i="1">a</span></span>',
+        ),
+        (f"<w:customXml><w:customXmlPr/>{run('a')}</w:customXml>", '<span i="0">a</span>'),
+        (
             f"<w:sdt><w:sdtPr><w:id/></w:sdtPr><w:sdtContent>{run('a')}</w:sdtContent></w:sdt>",
             '<span i="0">a</span>',
         ),
