@@ -175,7 +175,8 @@ def parse_properties(content: bytes, options: FileOptions) -> TextFile:
     places = []
     for start, end in _property_values(decoded.text):
         value = _property_read(decoded.text[start:end])
-        is_message = bool(_MESSAGE_FORMAT.search(value)) and "''" in value
+        is_quoted = "''" in value or "'" not in value
+        is_message = bool(_MESSAGE_FORMAT.search(value)) and is_quoted
         if is_worded(value):
             read = value.replace("''", "'") if is_message else value
             spelling = _PropertySpelling(is_ascii, is_message)

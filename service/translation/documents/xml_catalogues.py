@@ -58,7 +58,8 @@ def _new_attributes(xml: XmlText, tags: list[int], name: str, value: str) -> lis
 
 def _unit_places(xml: XmlText, options: FileOptions) -> Iterator[Place]:
     def role(index: int) -> Role:
-        is_kept = xml.attribute(index, "translate") == "no"
+        is_protected = xml.attribute(index, "mtype") == "protected"  # in XLIFF 1.2
+        is_kept = is_protected or xml.attribute(index, "translate") == "no"
         return "pair" if xml.tokens[index].name in _PAIRS and not is_kept else "single"
 
     content = InlineContent(xml, frozenset(), role)

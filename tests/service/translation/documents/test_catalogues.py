@@ -90,6 +90,11 @@ def test_line_breaks_stay_where_xliff_preserves_space() -> None:
         ("<source>42</source>", "<source>42</source>"),
         ("<source/>", "<source/>"),
         (
+            "<source><mrk mtype='protected'>x</mrk> a</source>",
+            "<source><mrk mtype='protected'>x</mrk> a</source>"
+            "<target><mrk mtype='protected'>x</mrk> A</target>",
+        ),
+        (
             "<source><mrk translate='no'>x</mrk> a</source>",
             "<source><mrk translate='no'>x</mrk> a</source>"
             "<target><mrk translate='no'>x</mrk> A</target>",
@@ -134,6 +139,7 @@ def _upper(value: object) -> object:
         ("a\\ b\\==c", "c", "d", "a\\ b\\==d"),
         ("a=b\\\n   c", "bc", "d\ne", "a=d\\ne"),
         ("a={0} it''s", "{0} it's", "{0} l'a", "a={0} l''a"),
+        ("a={0} is", "{0} is", "{0} l'a", "a={0} l''a"),
         ("a=it's", "it's", "l'a", "a=l'a"),
         ("ä=ö", "ö", "ü", "ä=ü"),
     ],
