@@ -93,8 +93,8 @@ def _version(file: BinaryIO) -> tuple[int, int, int]:
 
 
 def _is_finite(weight: Floats) -> bool:
-    """Whether every number is finite: infinity and NaN show in the minimum or the maximum, which
-    NumPy finds for float16 slowly."""
+    """Whether every number is finite: infinity and NaN show in the minimum or the maximum. NumPy
+    finds these slowly in float16, where the bits of the exponent show them."""
     if weight.size == 0:
         return True
     if weight.dtype == np.float16:

@@ -23,17 +23,12 @@ from service.settings import BUNDLED
 if TYPE_CHECKING:
     from service.offline import OfflineTranslator
 
-_MAX_KEPT_CHARACTERS = 200
-
 
 def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tuple[str, ...]:
-    """Strings to keep, if the API would take them. Raises BadParameter."""
+    """The strings to keep. Raises BadParameter for an empty one, as of an unset variable."""
     for text in kept:
-        if not text.strip() or len(text) > _MAX_KEPT_CHARACTERS:
-            raise click.BadParameter(
-                f"must be of at most {_MAX_KEPT_CHARACTERS} characters and not only spaces, "
-                f"got {shown(text)}"
-            )
+        if not text.strip():
+            raise click.BadParameter(f"must not be empty or only spaces, got {shown(text)}")
     return kept
 
 

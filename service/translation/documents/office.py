@@ -33,8 +33,12 @@ _PROPERTIES = ("docProps/core.xml",)
 _WORD_LANGUAGE = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:val=")[^"]*+""")
 _WORD_LANGUAGES = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:(?:val|eastAsia)=")[^"]*+""")
 _WORD_PARAGRAPH = frozenset({"w:p"})
-_WRAPPERS = frozenset({"w:hyperlink", "w:ins", "w:moveto", "w:smarttag", "w:fldsimple", "w:sdt"})
-_WRAPPERS |= {"w:dir", "w:bdo", "w:customxml"}
+_WRAPPERS = frozenset(
+    {
+        *("w:hyperlink", "w:ins", "w:moveto", "w:smarttag", "w:customxml"),
+        *("w:fldsimple", "w:sdt", "w:dir", "w:bdo"),
+    }
+)
 _HEADS = frozenset({"w:sdtpr", "w:sdtendpr", "w:smarttagpr", "w:customxmlpr", "w:sdtcontent"})
 _UNSEEN = frozenset({"w:prooferr", "w:lastrenderedpagebreak", "w:softhyphen"})
 _WORD_STOPS = frozenset({"w:tab", "w:br", "w:cr", "w:ptab"})

@@ -68,7 +68,8 @@ class ShortTexts:
         return cls(**json.loads(gzip.decompress(table)))
 
     def frequency(self, word: str, language: str) -> float:
-        """The binary logarithm of 1 + the word's frequency per million words of a language."""
+        """The binary logarithm of 1 + the word's frequency per million words of a language; 0 for a
+        word that is not in the table."""
         letters = self.words.get(word)
         return _unpacked(letters)[self.languages.index(language)] if letters else 0.0
 

@@ -47,8 +47,8 @@ _NOTED = regex.compile(r"(?:\p{L}\p{Ll}{2,}|\p{Lo}|[.,;:!?\"”’)。，；：�
 """What a note's number stands after; it is a part of a formula after other letters and digits."""
 _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uFE0F?\s*+", regex.V1)
 _LEGACY = "|".join(sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len, reverse=True))
-"""The names that need no semicolon. In attributes, here also in text, no letter, digit or equals
-sign may follow: ?a=1&copy=2 has none."""
+"""Names of references that need no semicolon. HTML reads them in attributes only if no letter,
+digit or equals sign follows. Here this holds for text, too: the address ?a=1&copy=2 stays."""
 _PARTS = regex.compile(
     r"(?P<space>[ \t\n\f\r]++)"
     r"|&(?:\#[0-9]{1,7}+;?|\#[xX][0-9a-fA-F]{1,6}+;?|[A-Za-z][A-Za-z0-9]{1,31}+;"

@@ -115,10 +115,10 @@ def test_what_has_no_effect_is_named_and_refused_to_the_strict(
         assert f"'{name}'" in refused(answer, 400)
 
 
-@given(st.text('<x> /a="no translate', max_size=60))
-def test_any_text_comes_back_as_it_was(text: str) -> None:
+@given(st.text('<xX> /a="nNo translate', max_size=60), st.booleans())
+def test_any_text_comes_back_as_it_was(text: str, is_html: bool) -> None:
     for names in (["x"], ["x", "a"], []):
-        tags = IgnoredTags(names, is_html=False)
+        tags = IgnoredTags(names, is_html=is_html)
         assert tags.unmark(tags.mark(text)) == text
 
 
