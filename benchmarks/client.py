@@ -8,9 +8,10 @@ client library takes six times as much.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -46,9 +47,12 @@ def translation_of(q: str | list[str], accept: str = "*/*", **options: int) -> b
 
 
 class Client:
-    """As many connections as there are requests at the same time; each is kept for the next."""
+    """As many connections as there are requests at the same time; each is kept for the next.
 
-    def __init__(self) -> None:
+    `ports`: of several servers, which get as many connections each."""
+
+    def __init__(self, ports: Sequence[int] = (PORT,)) -> None:
+        self._ports = itertools.cycle(ports)
         self._idle: list[_Connection] = []
 
     async def send(self, request: bytes) -> Answer:
@@ -72,20 +76,20 @@ class Client:
     def _take(self) -> _Connection | None:
         """One that the server has not closed meanwhile."""
         while self._idle:
-            connection = self._idle.pop()
+            connection = self._idle.pop(0)
             if connection.is_open:
                 return connection
         return None
 
     async def _connect(self) -> _Connection:
         loop = asyncio.get_running_loop()
-        _, connection = await loop.create_connection(_Connection, HOST, PORT)
+        _, connection = await loop.create_connection(_Connection, HOST, next(self._ports))
         return connection
 
 
 @asynccontextmanager
-async def connected() -> AsyncGenerator[Client]:
-    client = Client()
+async def connected(ports: Sequence[int] = (PORT,)) -> AsyncGenerator[Client]:
+    client = Client(ports)
     try:
         yield client
     finally:

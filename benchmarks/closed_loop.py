@@ -22,7 +22,7 @@ import uvloop
 
 from benchmarks.client import connected, translation_of
 from benchmarks.sentences import percentile
-from benchmarks.server import URL
+from benchmarks.server import PORT, URL
 
 _SCRIPT = Path(__file__).with_name("wrk.lua")
 GENERATOR = "wrk" if shutil.which("wrk") else "benchmarks.client"
@@ -38,11 +38,18 @@ class Run:
     p99: float
 
 
-def closed_loop(texts: Sequence[str], clients: int, beam_size: int, seconds: float) -> Run:
-    """The texts over and over, for so long. Ends the program if one is not translated."""
-    if GENERATOR == "wrk":
+def closed_loop(
+    texts: Sequence[str],
+    clients: int,
+    beam_size: int,
+    seconds: float,
+    ports: Sequence[int] = (PORT,),
+) -> Run:
+    """The texts over and over, for so long. Ends the program if one is not translated. `ports`: of
+    servers that share the clients; wrk knows the usual one only."""
+    if GENERATOR == "wrk" and ports == (PORT,):
         return _by_wrk(texts, clients, beam_size, seconds)
-    return uvloop.run(_by_ourselves(texts, clients, beam_size, seconds))
+    return uvloop.run(_by_ourselves(texts, clients, beam_size, seconds, ports))
 
 
 def _by_wrk(texts: Sequence[str], clients: int, beam_size: int, seconds: float) -> Run:
@@ -59,10 +66,12 @@ def _by_wrk(texts: Sequence[str], clients: int, beam_size: int, seconds: float) 
     return Run(*figures)
 
 
-async def _by_ourselves(texts: Sequence[str], clients: int, beam_size: int, seconds: float) -> Run:
+async def _by_ourselves(
+    texts: Sequence[str], clients: int, beam_size: int, seconds: float, ports: Sequence[int]
+) -> Run:
     requests = itertools.cycle([translation_of(text, beam_size=beam_size) for text in texts])
     began, taken = time.perf_counter(), list[float]()
-    async with connected() as client:
+    async with connected(ports) as client:
 
         async def work() -> None:
             while time.perf_counter() < began + seconds:

@@ -8,11 +8,11 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
-
-import httpx
 
 from benchmarks.sentences import ROOT
 
@@ -47,9 +47,9 @@ def running(
     server = subprocess.Popen([program, *command[1:]], stderr=log, cwd=ROOT, env=environment)
     try:
         while True:
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{URL}{ready_path}").status_code == 200:
-                    break
+            with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                urllib.request.urlopen(f"{URL}{ready_path}").close()
+                break
             if server.poll() is not None:
                 raise RuntimeError(f"the server ended with code {server.returncode}")
             time.sleep(_POLL_SECONDS)

@@ -1,7 +1,8 @@
-"""Run the parts in order, each in a process and with a time limit of its own.
+"""Run the rounds in order; the parts of a round side by side, each in a process of its own.
 
 Figures go to a file, a line of JSON each, as they come. A part that fails or takes too long does
-not stop the next. Without a GPU each part says so; `--device cpu` tries the script on a CPU.
+not stop the others. What is timed has the machine for itself. Without a GPU each part says so;
+`--device cpu` tries the script on a CPU.
 
     python -m benchmarks.gpu --out build/gpu-check.jsonl
 """
@@ -13,54 +14,68 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
-from benchmarks.gpu import encoder, kinds, service, soundness, speed
+from benchmarks.gpu import cores, encoder, kinds, peers, profiles, service, soundness, speed
 from benchmarks.gpu.figures import OUT_VARIABLE, note
 
+Part = Callable[[str], None]
+"""What to run on a device."""
 
-class Part(NamedTuple):
-    """What to run on a device, and for at most how many seconds."""
 
-    run: Callable[[str], None]
+class Round(NamedTuple):
+    """Parts by name that run side by side, for at most so many seconds; the last round has all that
+    is left."""
+
     limit_seconds: int
+    parts: Mapping[str, Part]
 
 
-PARTS = {
-    "versions": Part(soundness.versions, 30),
-    "tests": Part(soundness.tests, 60),
-    "kinds": Part(kinds.kinds, 40),
-    "encode": Part(speed.encode, 25),
-    "encoder": Part(encoder.encoder, 25),
-    "recording": Part(speed.recording, 40),
-    "replay": Part(speed.replay, 50),
-    "throughput": Part(speed.throughput, 45),
-    "profile": Part(speed.profile, 25),
-    "service": Part(service.service, 75),
-    "two-models": Part(soundness.two_models, 45),
-    "poisoned": Part(soundness.poisoned, 20),
-    "crowd": Part(soundness.crowd, 50),
-    "soak": Part(soundness.soak, 20),
-    "lost-device": Part(soundness.lost_device, 40),
-}
+SECONDS = 310
+"""Of all rounds together."""
+ROUNDS = (
+    Round(
+        55,
+        {
+            "versions": soundness.versions,
+            "tests": soundness.tests,
+            "kinds": kinds.kinds,
+            "two-models": soundness.two_models,
+            "poisoned": soundness.poisoned,
+            "crowd": soundness.crowd,
+            "soak": soundness.soak,
+            "compiling": speed.compiling,
+        },
+    ),
+    Round(35, {"steps": speed.steps}),
+    Round(30, {"throughput": speed.throughput}),
+    Round(15, {"real": speed.real}),
+    Round(35, {"ways": speed.ways}),
+    Round(20, {"peers": peers.peers}),
+    Round(15, {"profile": profiles.profile}),
+    Round(10, {"single": speed.single}),
+    Round(10, {"encoder": encoder.encoder}),
+    Round(50, {"service": service.service}),
+    Round(35, {"cores": cores.cores, "lost-device": soundness.lost_device}),
+)
+PARTS = {name: part for one in ROUNDS for name, part in one.parts.items()}
 
 
-def run_apart(name: str, device: str, most_seconds: float, patience: float = 1.0) -> None:
+def run_apart(name: str, device: str, limit: float) -> None:
     """Run a part in a process of its own; note how it ended unless it ended well."""
-    limit = min(patience * PARTS[name].limit_seconds, most_seconds)
     if limit < 1:
         note(name, left_out="no time is left")
         return
     command = [sys.executable, "-m", "benchmarks.gpu", "--inside", name, "--device", device]
     try:
         ended = subprocess.run(
-            command, stderr=subprocess.PIPE, text=True, timeout=limit,
-            check=False,
-        )  # fmt: skip
+            command, stderr=subprocess.PIPE, text=True, timeout=limit, check=False
+        )
     except subprocess.TimeoutExpired:
         note(name, failed=f"not done after {limit:.0f} s")
         return
@@ -68,28 +83,39 @@ def run_apart(name: str, device: str, most_seconds: float, patience: float = 1.0
         note(name, failed=f"exit status {ended.returncode}", tail=ended.stderr[-1500:])
 
 
+def run_round(one: Round, parts: list[str], device: str, limit: float) -> None:
+    """Run the chosen parts of a round side by side."""
+    chosen = [name for name in one.parts if name in parts]
+    if not chosen:
+        return
+    with ThreadPoolExecutor(len(chosen)) as threads:
+        list(threads.map(lambda name: run_apart(name, device, limit), chosen))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--out", type=Path, default=Path("build/gpu-check.jsonl"))
-    parser.add_argument("--seconds", type=float, default=590, help="for all parts together")
-    parser.add_argument("--patience", type=float, default=1, help="factor of the parts' limits")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for all rounds together")
+    parser.add_argument("--patience", type=float, default=1, help="factor of the rounds' limits")
     parser.add_argument("--inside", choices=list(PARTS), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.inside:
         if arguments.device == "cpu":
             torch.set_num_threads(1)  # which small tensors need, beside other processes
-        PARTS[arguments.inside].run(arguments.device)
+        PARTS[arguments.inside](arguments.device)
         return
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     os.environ[OUT_VARIABLE] = str(arguments.out.resolve())
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        print("no GPU here, nothing is run", flush=True)
+        return
     ends = time.monotonic() + arguments.seconds
-    for name in arguments.parts:
-        if arguments.device == "cuda" and not torch.cuda.is_available():
-            print(f"{name}: no GPU here, not run", flush=True)
-        else:
-            run_apart(name, arguments.device, ends - time.monotonic(), arguments.patience)
+    for one in ROUNDS:
+        left = ends - time.monotonic()
+        limit = left if one is ROUNDS[-1] else min(arguments.patience * one.limit_seconds, left)
+        run_round(one, arguments.parts, arguments.device, limit)
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ def kinds(device: str) -> None:
     """Prefixes, guards, sampling and streams, three rounds: run, recorded, replayed."""
     config = next(iter(shapes_for(device).values()))
     model = random_model(config, device)
-    sentences_of = _kinds(config, *((24, 20) if device != "cpu" else (4, 8)))
-    precisions: list[Precision] = ["float32", half(device)]
-    for precision in dict.fromkeys(precisions):
+    sentences_of = _kinds(config, *((16, 16) if device != "cpu" else (4, 8)))
+    precisions: list[Precision] = ["float32", half(device), "bfloat16"]
+    for precision in dict.fromkeys(precisions if device != "cpu" else precisions[:1]):
         recorded = runner_of(model, _SLOTS, 4, precision)
         plain = runner_of(model, _SLOTS, 4, precision, "eager")
         for name, sentences in sentences_of.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def half(device: str) -> Precision:
 
 def random_model(config: ModelConfig, device: str, seed: int = 0) -> Transformer:
     torch.manual_seed(seed)
-    model = Transformer(config)
+    with torch.device(device):  # a GPU draws the numbers of a large model faster
+        model = Transformer(config)
     initialise(model, "xavier")
     return model.to(device).eval()
 
@@ -53,10 +55,12 @@ def runner_of(
     beam: int,
     precision: Precision,
     backend: Backend | None = "graphs",
+    longest: int = 128,
 ) -> Runner:
-    """Ends are never generated, so that each sentence runs to its limit."""
+    """Ends are never generated, so that each sentence runs to its limit. `longest`: tokens of a
+    source or a translation."""
     config = model.config
-    longest = min(128, config.max_positions)
+    longest = min(longest, config.max_positions)
     return Runner(
         model,
         [config.pad_id, config.bos_id, config.eos_id],
@@ -71,13 +75,20 @@ def runner_of(
 
 
 def random_sentences(
-    config: ModelConfig, count: int, beam: int, target: int = 26
+    config: ModelConfig, count: int, beam: int, target: int | None = None
 ) -> list[SourceSentence]:
+    """Sources of 10 to 30 tokens; translations of `target` tokens, or else of 12 to 40."""
     rng = random.Random(1)
-    options = DecodingOptions(beam_size=beam, max_length=min(target, config.max_positions))
     tokens = range(10, config.src_vocab_size)
+    options = {
+        length: DecodingOptions(beam_size=beam, max_length=min(length, config.max_positions))
+        for length in ([target] if target else range(12, 41))
+    }
     return [
-        SourceSentence([*rng.choices(tokens, k=rng.randint(10, 30)), config.eos_id], options)
+        SourceSentence(
+            [*rng.choices(tokens, k=rng.randint(10, 30)), config.eos_id],
+            options[target or rng.randint(12, 40)],
+        )
         for _ in range(count)
     ]
 
@@ -102,8 +113,10 @@ def real_runner(
 
 
 def real_sentences(count: int, beam: int) -> list[SourceSentence]:
+    """Lines of the test data, over and over."""
     checkpoint = load_checkpoint(ZH_EN)
-    lines = SENTENCES.read_text(encoding="utf-8").splitlines()[:count]
+    known = SENTENCES.read_text(encoding="utf-8").splitlines()
+    lines = itertools.islice(itertools.cycle(known), count)
     options = DecodingOptions(beam_size=beam)
     encode = checkpoint.tokenizer.encode_source
     return [SourceSentence(encode(line, "en", "zh")[:128], options) for line in lines]

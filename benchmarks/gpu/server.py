@@ -12,8 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks.gpu.models import ZH_EN
@@ -27,18 +26,47 @@ class ServerFailed(RuntimeError):
     """The server did not start or did not answer; the message has the end of its log."""
 
 
+def serve_command(device: str, port: int, *arguments: str) -> list[str]:
+    """Serve the bundled checkpoint."""
+    command = [sys.executable, "-c", _SERVE, "serve", "--model", str(ZH_EN), "--device", device]
+    return [
+        *command,
+        "--port",
+        str(port),
+        "--log-level",
+        "warning",
+        "--cache-bytes",
+        "0",
+        *arguments,
+    ]
+
+
 @contextlib.contextmanager
 def running_server(device: str, *arguments: str) -> Iterator[int]:
     """Serve the bundled checkpoint on a free port -> the port. Raises ServerFailed."""
-    port = _free_port()
-    command = [sys.executable, "-c", _SERVE, "serve", "--model", str(ZH_EN), "--device", device]
-    command += ["--port", str(port), "--log-level", "warning", *arguments]
+    port = free_port()
+    with running(serve_command(device, port, *arguments), port, "/health/ready"):
+        yield port
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str],
+    port: int,
+    ready_path: str,
+    cores: Sequence[int] = (),
+    variables: dict[str, str] | None = None,
+) -> Iterator[None]:
+    """A server that is ready, on these cores only, stopped at the end. Raises ServerFailed."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")}
+    pinned = ["taskset", "-c", ",".join(map(str, cores))] if cores else []
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+        process = subprocess.Popen(
+            [*pinned, *command], stdout=log, stderr=log, env={**environment, **(variables or {})}
+        )
         try:
-            _wait_until_ready(process, port)
-            yield port
+            _wait_until_ready(process, port, ready_path)
+            yield
         except (OSError, http.client.HTTPException) as error:
             log.seek(0)
             told = log.read()[-1500:].decode("utf-8", "replace")
@@ -83,25 +111,20 @@ class Client:
         self._connection.request("POST", path, json.dumps(fields), headers)
 
 
-def zh_sentences(count: int) -> list[str]:
-    path = Path(__file__).parents[2] / "tests" / "data" / "sentences.zh.txt"
-    return path.read_text(encoding="utf-8").splitlines()[:count]
-
-
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
+def _wait_until_ready(process: subprocess.Popen[bytes], port: int, ready_path: str) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise ConnectionError(f"it ended with status {process.returncode}")
         client = Client(port)
         with contextlib.suppress(ConnectionError):
-            client.get("/health/ready")
+            client.get(ready_path)
             client.close()
             return
         time.sleep(0.1)

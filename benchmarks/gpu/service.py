@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
-import statistics
-import threading
 import time
-from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
+from benchmarks.closed_loop import closed_loop
 from benchmarks.gpu.figures import note
-from benchmarks.gpu.server import Client, running_server, zh_sentences
+from benchmarks.gpu.server import Client, running_server
+from benchmarks.sentences import real_sentences
 
 _PAIR = {"source": "zh", "target": "en"}
 _NEEDED = ("fastapi", "uvicorn", "websockets", "pydantic_settings")
+_SERVERS = 4
+_WATCHED = (
+    *("dragoman_slots{", "dragoman_rows{", "dragoman_refused_paths{"),
+    *("dragoman_step_rows_sum", "dragoman_step_rows_count"),
+    *("dragoman_decode_step_seconds_sum", "dragoman_encode_seconds_sum"),
+)
 
 
 def service(device: str) -> None:
@@ -22,53 +32,32 @@ def service(device: str) -> None:
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         note("service", left_out=f"not installed: {', '.join(missing)}")
         return
-    seconds, crowds = (6.0, (1, 16, 128)) if device != "cpu" else (0.5, (1, 2))
     started = time.perf_counter()
-    with running_server(device, "--cache-bytes", "0") as port:
+    with running_server(device) as port:
         note("service start", seconds=time.perf_counter() - started)
-        for num_clients in crowds:
-            note("service", clients=num_clients, **_load(port, num_clients, seconds))
         _try_kinds(port)
+        _load(device, [port])
         client = Client(port)
         lines = client.get("/metrics").splitlines()
-        watched = ("dragoman_slots{", "dragoman_rows{", "dragoman_refused_paths{")
-        note("service metrics", found=[line for line in lines if line.startswith(watched)])
+        note("service metrics", found=[line for line in lines if line.startswith(_WATCHED)])
         client.close()
+    with contextlib.ExitStack() as stack:
+        start = functools.partial(running_server, device, "--gpu-share", "0.2")
+        number = _SERVERS if device != "cpu" else 1
+        with ThreadPoolExecutor(number) as threads:
+            own = list(threads.map(lambda _: stack.enter_context(start()), range(number)))
+        _load(device, own)
 
 
-def _load(port: int, num_clients: int, seconds: float) -> dict[str, object]:
+def _load(device: str, ports: Sequence[int]) -> None:
     """Each client sends one sentence after the other."""
-    taken: list[float] = []
-    statuses: Counter[str] = Counter()
-    texts, ends = zh_sentences(100), time.monotonic() + seconds
-
-    def work(first: int) -> None:
-        client = Client(port)
-        number = first
-        while time.monotonic() < ends:
-            began = time.perf_counter()
-            try:
-                answer = client.post("/translate", q=texts[number % len(texts)], **_PAIR)
-                statuses[str(answer["status"])] += 1
-            except (OSError, ValueError) as error:
-                statuses[type(error).__name__] += 1
-                return
-            taken.append(time.perf_counter() - began)
-            number += 1
-        client.close()
-
-    threads = [threading.Thread(target=work, args=(7 * place,)) for place in range(num_clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    taken.sort()
-    return {
-        "requests_per_second": len(taken) / seconds,
-        "p50_ms": 1000 * statistics.median(taken) if taken else None,
-        "p95_ms": 1000 * taken[int(0.95 * len(taken))] if taken else None,
-        "answers": dict(statuses),
-    }
+    texts = real_sentences(300, seed=3)
+    seconds, crowds = (2.0, (1, 64, 256)) if device != "cpu" else (0.5, (2,))
+    for beam in (1, 4):
+        for clients in crowds:
+            closed_loop(texts, clients, beam, seconds / 4, ports)
+            run = closed_loop(texts, clients, beam, seconds, ports)
+            note("service", servers=len(ports), clients=clients, beam=beam, **asdict(run))
 
 
 def _try_kinds(port: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import subprocess
@@ -23,6 +24,7 @@ from benchmarks.gpu.models import (
     runner_of,
     shapes_for,
 )
+from benchmarks.gpu.speed import ceilings
 from benchmarks.provenance import commit
 from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
@@ -43,6 +45,7 @@ def versions(device: str) -> None:
             "memory_gib": torch.cuda.mem_get_info(device)[1] / 2**30,
         }
     note("versions", python=sys.version.split()[0], commit=commit(), **values)
+    ceilings(device)
     dtype = torch.float16 if device != "cpu" else torch.float32
     for what, rows, heads, queries, keys, width in (
         ("encoder", 16, 8, 30, 30, 64),
@@ -72,7 +75,7 @@ def tests(device: str) -> None:
 
 def two_models(device: str) -> None:
     """Two runners record and translate in two threads, some of the time each a new one."""
-    seconds = 30 if device != "cpu" else 1
+    seconds = 20 if device != "cpu" else 1
     config = next(iter(shapes_for(device).values()))
     faults: list[str] = []
     rounds = [0, 0]
@@ -139,12 +142,18 @@ def soak(device: str) -> None:
     """Sentences that join, leave and are cancelled: slots, memory and recordings stay."""
     config = next(iter(shapes_for(device).values()))
     runner = runner_of(random_model(config, device), 32, 4, half(device))
-    runner.warm_up([DecodingOptions(beam_size=4)])
+    started = time.perf_counter()
+    runner.warm_up([DecodingOptions(beam_size=beam) for beam in (1, 4)])
     graphed = graphed_step(runner)
+    note(
+        "recording", seconds=time.perf_counter() - started, recorded=graphed.num_recorded,
+        refused=graphed.num_refused,
+    )  # fmt: skip
     known, rng = len(graphed._recordings), random.Random(3)
-    given = random_sentences(config, 200, 4, target=40)
+    plain = [one for beam in (1, 4) for one in random_sentences(config, 100, beam)]
+    given = [*plain, *(dataclasses.replace(one, is_streamed=True) for one in plain)]
     held: list[int] = []
-    ends = time.monotonic() + (20 if device != "cpu" else 1)
+    ends = time.monotonic() + (15 if device != "cpu" else 1)
     running: set[int] = set()
     num_steps = 0
     while time.monotonic() < ends:
@@ -172,9 +181,9 @@ from service.observability.metrics import Metrics
 device, config = "cuda", SHAPES["bundled"]
 runner = runner_of(random_model(config, device), 4, 4, "float16")
 encode = runner._decoder._network.encode
-def broken(slots, sources):
+def broken(*given):
     torch.zeros(2, device=device)[torch.full((1,), 5, device=device)]
-    encode(slots, sources)
+    encode(*given)
 async def main():
     engine = Engine([lambda: runner], Metrics().of_model("m"), EngineLimits(99, 9999, 999))
     engine.start()

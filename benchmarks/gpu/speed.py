@@ -1,11 +1,12 @@
-"""How fast: encoder, recordings, steps, throughput, and where a step's time goes."""
+"""How fast: steps by themselves, in each way to run them, whole translations, one sentence."""
 
 from __future__ import annotations
 
 import functools
+import gc
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
@@ -20,12 +21,27 @@ from benchmarks.gpu.models import (
     runner_of,
     shapes_for,
 )
-from model.decoding.options import DecodingOptions
+from model.backends.pytorch.cuda_graphs import GraphedStep
+from model.backends.selection import Backend
+from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 
 _WARM_STEPS = 4
 _STEPS = 15
+_ROWS = (1, 64, 256, 1024, 4096)
+_WAYS: tuple[Backend, ...] = ("eager", "graphs", "compiled")
+_WAY_CROWDS = {
+    "bundled": ((64, 4), (1, 1), (64, 1), (1024, 1)),
+    "opus": ((128, 4), (1, 1), (128, 1)),
+}
+_CROWDS = {  # slots and beam of the batches that are translated whole
+    "bundled": ((1024, 1), (4096, 1), (256, 4), (1024, 4)),
+    "wmt12-1": ((1024, 1), (4096, 1), (256, 4)),
+    "opus": ((128, 1), (1024, 1), (128, 4)),
+    "nllb600": ((256, 1), (256, 4)),
+}
+_TINY_CROWDS = ((4, 1), (4, 4))
 
 
 def wait(device: str) -> None:
@@ -41,120 +57,148 @@ def milliseconds(work: Callable[[], object], device: str) -> float:
     return 1000 * (time.perf_counter() - started)
 
 
-def encode(device: str) -> None:
-    """Thirty shapes that are new each, without cuDNN's attention as served, and with it."""
-    for name, config in list(shapes_for(device).items())[:2]:
-        model = random_model(config, device)
-        model = model.half() if device != "cpu" else model
-        for is_cudnn in (False, True):
-            torch.backends.cuda.enable_cudnn_sdp(is_cudnn)
-            sizes = [(3 + i, 9 + i) if is_cudnn else (2 + i, 10 + i) for i in range(30)]
-            with torch.inference_mode():
-                model.encode(torch.full((1, 8), 11, device=device))
-                taken = [
-                    milliseconds(functools.partial(model.encode, tokens), device)
-                    for tokens in (torch.full(size, 11, device=device) for size in sizes)
-                ]
-            note(
-                "encode", model=name, cudnn=is_cudnn, median_ms=statistics.median(taken),
-                most_ms=max(taken),
-            )  # fmt: skip
-    torch.backends.cuda.enable_cudnn_sdp(False)
+def ceilings(device: str) -> None:
+    """What a copy and a matrix product reach here."""
+    size = 8192 if device != "cpu" else 256
+    for name, work, amount in _ceilings(device, size):
+        work()
+        taken = min(milliseconds(work, device) for _ in range(5))
+        note("ceiling", of=name, per_second=amount / taken * 1000)
 
 
-def recording(device: str) -> None:
-    """Seconds and memory of a warm-up."""
-    for name, config in list(shapes_for(device).items())[:3]:
-        runner = runner_of(random_model(config, device), 64, 4, half(device))
-        before = _reserved(device)
-        started = time.perf_counter()
-        runner.warm_up([DecodingOptions(beam_size=4)])
-        wait(device)
-        graphed = graphed_step(runner)
-        note(
-            "recording", model=name, seconds=time.perf_counter() - started,
-            recorded=graphed.num_recorded, refused=graphed.num_refused,
-            mib=(_reserved(device) - before) / 2**20,
-        )  # fmt: skip
+def _ceilings(device: str, size: int) -> Iterator[tuple[str, Callable[[], object], float]]:
+    dtype = torch.float16 if device != "cpu" else torch.float32
+    one, other = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    yield "float16 product, TFLOP", functools.partial(torch.mm, one, other), 2 * size**3 / 1e12
+    large = torch.randn(size, 16 * size, device=device)
+    target = torch.empty_like(large)
+    yield "copy, TB", functools.partial(target.copy_, large), 2 * large.nbytes / 1e12
 
 
-def replay(device: str) -> None:
-    """Milliseconds of a step, with the host and of the device alone."""
-    crowds = (1, 64, 256, 1024) if device != "cpu" else (1, 4)
+def steps(device: str) -> None:
+    """Milliseconds of a step with the host and of the device alone, by model, rows and beam."""
     for name, config in shapes_for(device).items():
         model = random_model(config, device)
-        for slots in crowds:
+        for rows in _ROWS if device != "cpu" else (1, 4):
             for beam in (1, 4):
-                if slots * beam <= 1024:
-                    _time_steps(name, runner_of(model, slots, beam, half(device)), beam, device)
-    if device != "cpu":  # a CPU has no graphs whose operations are to be fused
-        name, config = next(iter(shapes_for(device).items()))
-        runner = runner_of(random_model(config, device), 64, 4, half(device), "compiled")
-        _time_steps(f"{name}, compiled", runner, 4, device)
+                slots = max(1, rows // beam)
+                try:
+                    runner = runner_of(model, slots, beam, half(device), longest=64)
+                    _time_steps("step", name, "graphs", runner, beam, device)
+                except (MemoryError, torch.OutOfMemoryError) as error:
+                    note("step", model=name, slots=slots, beam=beam, failed=str(error)[:200])
+                _forget()
 
 
-def _time_steps(name: str, runner: Runner, beam: int, device: str) -> None:
-    config = runner._config
-    sentences = random_sentences(config, runner.max_slots, beam, target=64)
+def ways(device: str) -> None:
+    """The same steps operation by operation, recorded, and compiled and recorded."""
+    for way in _WAYS:
+        for name, crowds in _WAY_CROWDS.items():
+            _try_way(name, way, crowds, device)
+
+
+def compiling(device: str) -> None:
+    """Compile what `ways` compiles, which then finds it in a cache."""
+    started = time.perf_counter()
+    for name, crowds in _WAY_CROWDS.items():
+        _try_way(name, "compiled", crowds, device, "compiling")
+        note("compiling", model=name, seconds=time.perf_counter() - started)
+
+
+def _try_way(
+    name: str, way: Backend, crowds: Sequence[tuple[int, int]], device: str, part: str = "way"
+) -> None:
+    config = shapes_for(device).get(name)
+    if config is None:
+        return
+    model = random_model(config, device)
+    for slots, beam in crowds:
+        runner = runner_of(model, slots, beam, half(device), way, longest=64)
+        _time_steps(part, name, way, runner, beam, device)
+        _forget()
+
+
+def _time_steps(part: str, name: str, way: Backend, runner: Runner, beam: int, device: str) -> None:
+    sentences = random_sentences(runner._config, runner.max_slots, beam, target=63)
     admission = milliseconds(lambda: runner.admit(sentences), device)
-    for _ in range(_WARM_STEPS):
-        runner.step()
+    first = milliseconds(lambda: [runner.step() for _ in range(_WARM_STEPS)], device)
+    began = time.thread_time()
     whole = milliseconds(lambda: [runner.step() for _ in range(_STEPS)], device) / _STEPS
-    graphed = graphed_step(runner)
-    latest = next(reversed(graphed._recordings.values())).recorded
-    alone = None
-    if latest is not None:
-        alone = milliseconds(lambda: [latest.replay() for _ in range(_STEPS)], device) / _STEPS
+    host = 1000 * (time.thread_time() - began) / _STEPS
     note(
-        "replay", model=name, slots=runner.max_slots, beam=beam, step_ms=whole, device_ms=alone,
-        first_admission_ms=admission,
+        part, model=name, way=way, slots=runner.max_slots, beam=beam, step_ms=whole,
+        device_ms=_device_alone(runner, device), host_cpu_ms=host, first_admission_ms=admission,
+        first_steps_ms=first, tokens_per_second=1000 * runner.max_slots / whole,
     )  # fmt: skip
+
+
+def _device_alone(runner: Runner, device: str) -> float | None:
+    """Milliseconds of the last recorded step."""
+    if not isinstance(runner._decoder.step, GraphedStep):  # type: ignore[attr-defined]
+        return None
+    latest = next(reversed(graphed_step(runner)._recordings.values())).recorded
+    if latest is None:
+        return None
+    return milliseconds(lambda: [latest.replay() for _ in range(_STEPS)], device) / _STEPS
 
 
 def throughput(device: str) -> None:
-    """Words a second of the model of WMT's efficiency tasks, greedy; and one sentence alone."""
-    name, config = list(shapes_for(device).items())[min(1, len(shapes_for(device)) - 1)]
-    model = random_model(config, device)
-    for slots in (64, 256, 1024) if device != "cpu" else (4,):
-        runner = runner_of(model, slots, 1, half(device))
-        given = random_sentences(config, 8 * slots, 1)
-        translate_all(runner, given)
-        seconds = milliseconds(functools.partial(translate_all, runner, given), device) / 1000
-        note("throughput", model=name, slots=slots, words_per_second=len(given) * 20 / seconds)
-    for beam in (1, 4):
-        runner = real_runner(device, 1, half(device))
-        short = min(real_sentences(50, beam), key=lambda sentence: len(sentence.ids))
-        taken = []
-        for _ in range(12):
-            taken.append(milliseconds(functools.partial(translate_all, runner, [short]), device))
-        note("one sentence", beam=beam, tokens=len(short.ids), ms=statistics.median(taken[6:]))
+    """Target tokens a second of whole translations: encoding, steps, results."""
+    for name, config in shapes_for(device).items():
+        model = random_model(config, device)
+        for slots, beam in _CROWDS.get(name, _TINY_CROWDS):
+            runner = runner_of(model, slots, beam, half(device), longest=64)
+            given = random_sentences(config, 4 * slots, beam)
+            _time_translation(name, runner, given, beam, device)
+            _forget()
 
 
-def profile(device: str) -> None:
-    """The host's and the device's time of 200 steps, and the kernels that take most."""
-    name, config = next(iter(shapes_for(device).items()))
-    runner = runner_of(random_model(config, device), 64, 4, half(device))
-    given = random_sentences(config, 256, 4)
+def real(device: str) -> None:
+    """The bundled model and real sentences: tokens and words a second, and one sentence alone."""
+    crowds = ((64, 1), (1024, 1), (64, 4), (256, 4)) if device != "cpu" else ((4, 1),)
+    for slots, beam in crowds:
+        runner = real_runner(device, slots, half(device))
+        given = real_sentences(4 * slots, beam)
+        _time_translation("zh-en", runner, given, beam, device)
+        _forget()
+
+
+def single(device: str) -> None:
+    """Milliseconds of one sentence of 20 tokens with nobody else there."""
+    for name, config in shapes_for(device).items():
+        model = random_model(config, device)
+        for beam in (1, 4):
+            runner = runner_of(model, 1, beam, half(device), longest=64)
+            given = random_sentences(config, 1, beam, target=20)
+            taken = [
+                milliseconds(functools.partial(translate_all, runner, given), device)
+                for _ in range(9)
+            ]
+            note("single", model=name, beam=beam, ms=statistics.median(taken[3:]))
+
+
+def _time_translation(
+    name: str, runner: Runner, given: list[SourceSentence], beam: int, device: str
+) -> None:
+    """The second round records what the first one ran; the third one is timed."""
     translate_all(runner, given)
-    activities = [torch.profiler.ProfilerActivity.CPU]
-    if device != "cpu":
-        activities.append(torch.profiler.ProfilerActivity.CUDA)
-    runner.admit(given[:64])
-    with torch.profiler.profile(activities=activities) as profiler:
-        for _ in range(200 if device != "cpu" else 10):
-            if not runner.num_running:
-                runner.admit(given[:64])
-            runner.step()
-        wait(device)
-    events = profiler.key_averages()
-    kernels = sorted(events, key=lambda event: -event.self_device_time_total)[:12]
+    translate_all(runner, given)
+    began, started = time.thread_time(), time.perf_counter()
+    results = translate_all(runner, given)
+    seconds = time.perf_counter() - started
+    host = time.thread_time() - began
+    tokens = sum(len(one.hypotheses[0].log_probs) for one in results if one.hypotheses)
+    step = graphed_step(runner)
     note(
-        "profile", model=name,
-        host_ms=sum(event.self_cpu_time_total for event in events) / 1000,
-        device_ms=sum(event.self_device_time_total for event in events) / 1000,
-        most=[[kernel.key[:60], kernel.self_device_time_total / 1000] for kernel in kernels],
+        "throughput", model=name, slots=runner.max_slots, beam=beam, sentences=len(given),
+        tokens_per_second=tokens / seconds, sentences_per_second=len(given) / seconds,
+        host_share=host / seconds, recorded=step.num_recorded, refused=step.num_refused,
+        reserved_gib=torch.cuda.max_memory_reserved() / 2**30 if device != "cpu" else None,
     )  # fmt: skip
 
 
-def _reserved(device: str) -> int:
-    return torch.cuda.memory_reserved(device) if device != "cpu" else 0
+def _forget() -> None:
+    """Give back the memory of a runner that nobody uses any more."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -54,7 +54,6 @@ def _bundled(root: Path, corpus: Path | None, count: int) -> Shape:
     """The checkpoint zh-en, exported as Pegasus, and real sentences."""
     from model.checkpoint.reference import load_checkpoint
     from model.exporters.huggingface import export_checkpoint
-    from model.training.data import read_pairs
 
     ours = BUNDLED
     export_checkpoint(ours, root / "transformers", "pegasus")
@@ -62,6 +61,8 @@ def _bundled(root: Path, corpus: Path | None, count: int) -> Shape:
     if corpus is None:
         texts, references = real_sentences(count, seed=3), []
     else:
+        from model.training.data import read_pairs  # needs the packages of training
+
         pairs = read_pairs(corpus)[:count]
         texts, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     encode = load_checkpoint(ours).tokenizer.encode_source
