@@ -27,11 +27,6 @@ class Features(NamedTuple):
     has_streams: bool
     max_ngram_size: int
 
-    @property
-    def needs_logits(self) -> bool:
-        """Whether the choice of the next token needs all logits, not only the likeliest tokens."""
-        return self.has_sampling or self.has_guards or self.has_prefix
-
     @classmethod
     def of(cls, sentence: SourceSentence) -> Features:
         return cls(

@@ -38,11 +38,11 @@ class RowCache:
         positions (R,), new (R, H, 1, E) -> (R, H, length, E), views of the cache.
         """
         self.num_written = max(self.num_written, length)
-        rows = torch.arange(positions.size(0), device=positions.device)
-        self.keys[layer, rows, :, positions] = new.keys.squeeze(2)
-        self.values[layer, rows, :, positions] = new.values.squeeze(2)
-        live = slice(0, positions.size(0))
-        return KV(self.keys[layer, live, :, :length], self.values[layer, live, :, :length])
+        place = positions[:, None, None, None].expand_as(new.keys)
+        live = [store[layer, : len(positions)] for store in (self.keys, self.values)]
+        for store, added in zip(live, new, strict=True):
+            store.scatter_(2, place, added)
+        return KV(*(store[:, :, :length] for store in live))
 
     def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
         """Copy the first `length` positions of rows `sources` (n,) to rows `targets` (n,).
@@ -123,7 +123,10 @@ class StepRows:
         self.positions = positions
         self._target_length, self._source_length = shape_of_step
         sources = torch.arange(shape_of_step.source, device=positions.device)
-        lengths = memory.lengths[: table.by_slot.size(0)]
+        n_slots, width = table.by_slot.shape
+        self._rows_of_slots = table.by_slot.flatten()
+        self._places_in_slots = table.slots * width + table.beams
+        lengths = memory.lengths[:n_slots]
         self._memory_mask = (sources < lengths[:, None])[:, None, None, :]
 
     def key_positions(self) -> Tensor:
@@ -137,11 +140,12 @@ class StepRows:
 
         x (R, 1, D) is grouped to (N, K, D), attends to (N, H, S, E), and returns to (R, 1, D).
         """
-        table = self._table
-        live = slice(0, table.by_slot.size(0))
+        by_slot = self._table.by_slot
+        live = slice(0, by_slot.size(0))
         kv = KV(
             self._memory.keys[layer, live, :, : self._source_length],
             self._memory.values[layer, live, :, : self._source_length],
         )
-        grouped = attention(x.squeeze(1)[table.by_slot], kv, self._memory_mask)
-        return grouped[table.slots, table.beams][:, None]
+        queries = x.squeeze(1).index_select(0, self._rows_of_slots).unflatten(0, by_slot.shape)
+        grouped = attention(queries, kv, self._memory_mask).flatten(0, 1)
+        return grouped.index_select(0, self._places_in_slots)[:, None]

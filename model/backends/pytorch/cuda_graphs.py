@@ -1,4 +1,4 @@
-"""Steps recorded as CUDA graphs: one launch instead of hundreds, and results read one step late.
+"""Steps recorded as CUDA graphs: one launch instead of dozens, and results read one step late.
 
 A graph needs fixed memory and fixed shapes. So each recording has its own table, the numbers of
 slots and rows and the lengths are rounded up, and the graph includes search and sampling. The
@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.kernels import SearchKernels
 from model.backends.pytorch.recording import Recorder, Recording, record_all, rounded
 from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.search import Search
@@ -44,14 +45,16 @@ class GraphedStep(Step):
         search: Search,
         capacity: Capacity,
         recorder: Recorder | None,
+        kernels: SearchKernels | None = None,
         *,
         is_compiled: bool = False,
     ) -> None:
-        """`recorder`: None records nothing. `is_compiled`: torch.compile fuses the operations; one
-        compilation serves all sizes."""
+        """`recorder`: None records nothing. `kernels`: None runs the search as PyTorch operations.
+        `is_compiled`: torch.compile fuses the operations; one compilation serves all sizes."""
         super().__init__(network, search)
         run = torch.compile(self.run, dynamic=True, fullgraph=True) if is_compiled else self.run
         self._operations: Callable[[RowTable, StepShape, Features], Outcome] = run
+        self._kernels = kernels
         self._capacity, self._recorder = capacity, recorder
         self._device = search.length.device
         self._widths: Sequence[int] = ()
@@ -60,6 +63,23 @@ class GraphedStep(Step):
     def outcome(self, batch: BatchRows, shape_of_step: StepShape, features: Features) -> Outcome:
         recording = self._recording_of_step(batch, shape_of_step, features)
         return self._replay(recording).of_first(len(batch.view.slots))
+
+    def extend(self, table: RowTable, shape_of_step: StepShape, features: Features) -> None:
+        kernels, search = self._kernels, self._search
+        if kernels is None or not kernels.fit(table):
+            super().extend(table, shape_of_step, features)
+            return
+        length = shape_of_step.target
+        self._network.step(*search.frontier(table), table, shape_of_step)
+        logits = self._network.logits()
+        if features.has_sampling:
+            candidates = search.choose(logits, table, length, features)
+        else:
+            logits = search.guard(logits, table, length - 1, features)
+            candidates = kernels.rank(logits, table)
+        parents = kernels.advance(candidates, table)
+        if table.by_slot.size(1) > 1:
+            kernels.reorder(parents, table)
 
     def _recording_of_step(
         self, batch: BatchRows, shape_of_step: StepShape, features: Features

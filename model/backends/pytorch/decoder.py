@@ -13,6 +13,7 @@ from torch import Tensor
 from model.backends.pytorch.cuda_graphs import GraphedStep, UsualSentences
 from model.backends.pytorch.devices import ComputeDevice, dtype_of, make_device
 from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.kernels import search_kernels
 from model.backends.pytorch.recording import CudaRecorder
 from model.backends.pytorch.search import Search
 from model.backends.pytorch.step import Step
@@ -157,7 +158,9 @@ def make_tensor_decoder(
             return TensorDecoder(device, network, search, Step(network, search), heads)
         recorder = CudaRecorder(network.device) if network.device.type == "cuda" else None
         network.record_encodings(recorder)
-        step = GraphedStep(network, search, capacity, recorder, is_compiled=backend == "compiled")
+        kernels = search_kernels(search, network.rows, model.config.tgt_vocab_size)
+        is_compiled = backend == "compiled"
+        step = GraphedStep(network, search, capacity, recorder, kernels, is_compiled=is_compiled)
         return TensorDecoder(device, network, search, step, heads)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from model.backends.pytorch.cache import MemoryCache, RowCache, StepRows
 from model.backends.pytorch.recording import Recorder
-from model.backends.pytorch.rows import RowCandidates, RowTable, likeliest
+from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
 from model.backends.pytorch.transfer import Transfer, to_device
 from model.decoding.decoder import Capacity, StepShape, WholeHypotheses
@@ -18,6 +18,8 @@ from model.decoding.slot_allocator import Compaction
 from model.network.attention_maps import memory_attention
 from model.network.config import AttentionHead
 from model.network.transformer import Transformer
+
+_ROWS = 8
 
 
 class EagerNetwork:
@@ -37,7 +39,7 @@ class EagerNetwork:
         weight = next(model.parameters())
         self.device = weight.device
         self._control_ids = torch.tensor(control_ids, dtype=torch.int64).to(self.device)
-        self._rows = RowCache(model.config, capacity.max_rows, capacity.max_target_tokens, weight)
+        self.rows = RowCache(model.config, capacity.max_rows, capacity.max_target_tokens, weight)
         self._memory = MemoryCache(
             model.config, capacity.max_slots, capacity.max_source_tokens, weight
         )
@@ -45,6 +47,7 @@ class EagerNetwork:
         self._encoder = SourceEncoder(model, self._memory)
         self._logits = torch.empty(0)
         self._has_wide_output = _can_widen(weight)
+        self._output_weight = padded(model.output.weight) if self._has_wide_output else weight
 
     def record_encodings(self, recorder: Recorder | None) -> None:
         """Encode by `RecordedEncoder` from now on. `recorder`: None records nothing."""
@@ -61,7 +64,7 @@ class EagerNetwork:
 
     def clear_places(self, slots: Tensor, rows: Tensor) -> None:
         self._memory.clear(slots)
-        self._rows.clear(rows)
+        self.rows.clear(rows)
 
     def encode(
         self, slots: Sequence[int], sources: Sequence[Sequence[int]], transfer: Transfer
@@ -77,7 +80,7 @@ class EagerNetwork:
         """Feed tokens (R,) at positions (R,) to the rows of the table. Clamps positions, because a
         row of an ended search may be at the maximum length."""
         places = positions.clamp_max(shape_of_step.target - 1)
-        context = StepRows(self._rows, self._memory, table, places, shape_of_step)
+        context = StepRows(self.rows, self._memory, table, places, shape_of_step)
         self._logits = self._output(self._model.step_states(tokens, context))
         self._logits.index_fill_(1, self._control_ids, float("-inf"))
 
@@ -87,16 +90,13 @@ class EagerNetwork:
         output = self._model.output
         if not self._has_wide_output:
             return output(states).float()
-        logits = torch.mm(states, output.weight.t(), out_dtype=torch.float32)
+        products = torch.mm(states, self._output_weight.t(), out_dtype=torch.float32)
+        logits = products[:, : self.config.tgt_vocab_size]
         return logits if output.bias is None else logits + output.bias
 
     def logits(self) -> Tensor:
         """The last step's logits (R, V), control ids at -inf; the caller may overwrite them."""
         return self._logits
-
-    def rank(self, count: int) -> RowCandidates:
-        """The last step's `count` likeliest tokens."""
-        return likeliest(self._logits, count)
 
     @torch.inference_mode()
     def attention(
@@ -117,7 +117,7 @@ class EagerNetwork:
         if not self._is_recorded:
             is_moved = sources != targets
             targets, sources = targets[is_moved], sources[is_moved]
-        self._rows.copy(targets, sources, length)
+        self.rows.copy(targets, sources, length)
 
     @torch.inference_mode()
     def move(self, moves: Compaction) -> None:
@@ -127,10 +127,24 @@ class EagerNetwork:
             self.move_slots(*to_device(moves.slots, self.device).unbind(1))
 
     def move_rows(self, targets: Tensor, sources: Tensor) -> None:
-        self._rows.copy(targets, sources, self._rows.num_written)
+        self.rows.copy(targets, sources, self.rows.num_written)
 
     def move_slots(self, targets: Tensor, sources: Tensor) -> None:
         self._memory.copy(targets, sources)
+
+
+def padded(weight: Tensor) -> Tensor:
+    """A matrix (V, D) with rows of zeros up to a multiple of 8, which the fast matrix products of a
+    GPU need. The weight becomes a view of it; a second call finds it again."""
+    size, width = weight.shape
+    n_rows = -(-size // _ROWS) * _ROWS
+    shape, num_bytes = (n_rows, width), n_rows * width * weight.element_size()
+    if weight.is_contiguous() and weight.untyped_storage().nbytes() == num_bytes:
+        return weight.detach().as_strided(shape, weight.stride(), 0)
+    whole = weight.detach().new_zeros(shape)
+    whole[:size] = weight.detach()
+    weight.data = whole[:size]
+    return whole
 
 
 def _can_widen(weight: Tensor) -> bool:

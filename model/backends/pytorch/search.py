@@ -40,11 +40,11 @@ class Search(SearchState):
         `max_length` is L after this step. `features` is the union over the slots; the caller knows
         it without a device sync.
         """
-        logits = self._guard(logits, rows, max_length - 1, features)
-        own = logits[rows.drawn]
+        logits = self.guard(logits, rows, max_length - 1, features)
+        own = logits[rows.drawn] if features.has_sampling else None
         forbidden = self.forbidden(rows, features)
         candidates = likeliest(logits, 2 * rows.by_slot.size(1), forbidden)
-        if not features.has_sampling:
+        if own is None:
             return candidates
         return self._sample(own, logits[rows.drawn], candidates, rows)
 
@@ -96,7 +96,7 @@ class Search(SearchState):
             is_forbidden &= ~self._is_forced(rows)[:, None]
         return is_forbidden
 
-    def _guard(self, logits: Tensor, rows: RowTable, max_length: int, features: Features) -> Tensor:
+    def guard(self, logits: Tensor, rows: RowTable, max_length: int, features: Features) -> Tensor:
         """Apply repetition guards and forced prefixes; max_length: L before this step."""
         length = self.length[rows.slots]
         if features.has_guards and max_length:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from model.backends.pytorch.eager import EagerNetwork
-from model.backends.pytorch.rows import RowCandidates, RowTable
+from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.search import Search
 from model.backends.pytorch.transfer import DeviceToHost
 from model.decoding.decoder import BatchRows, Pending, Progress, StepRecord, StepShape
@@ -85,20 +85,11 @@ class Step:
     def extend(self, table: RowTable, shape_of_step: StepShape, features: Features) -> None:
         """Run a step without an outcome."""
         self._network.step(*self._search.frontier(table), table, shape_of_step)
-        candidates = self._candidates(table, shape_of_step, features)
-        sources = self._search.advance(candidates, table, shape_of_step.target)
+        logits, length = self._network.logits(), shape_of_step.target
+        candidates = self._search.choose(logits, table, length, features)
+        sources = self._search.advance(candidates, table, length)
         if table.by_slot.size(1) > 1:
-            self._network.reorder(sources, shape_of_step.target)
-
-    def _candidates(
-        self, table: RowTable, shape_of_step: StepShape, features: Features
-    ) -> RowCandidates:
-        search = self._search
-        if features.needs_logits or search.utf8 is not None:
-            return self._search.choose(
-                self._network.logits(), table, shape_of_step.target, features
-            )
-        return self._network.rank(2 * table.by_slot.size(1))
+            self._network.reorder(sources, length)
 
     def traced(self, batch: BatchRows, shape_of_step: StepShape, features: Features) -> StepRecord:
         """As `model.decoding.decoder.Decoder.traced`, on the CPU."""

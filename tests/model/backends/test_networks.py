@@ -16,7 +16,7 @@ from model.backends.native import (
     kernel_names,
     library,
 )
-from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.eager import EagerNetwork, padded
 from model.backends.pytorch.rows import RowTable
 from model.backends.selection import resolve_backend, resolve_precision
 from model.decoding.decoder import BatchRows, Capacity, StepShape
@@ -163,3 +163,16 @@ def test_the_backend_is_chosen_by_the_device_and_refused_where_it_cannot_be_had(
     ):
         with pytest.raises(ValueError, match=message):
             resolve_backend(name, device, precision)  # type: ignore[arg-type]
+
+
+def test_a_padded_output_matrix_is_the_same_weight_and_is_padded_once() -> None:
+    model = tiny_model(vocab_size=13)
+    before, ids = model.output.weight.detach().clone(), torch.tensor([[4, 12, EOS]])
+    expected = model(ids, ids)
+    whole = padded(model.output.weight)
+    assert whole.shape == (16, 16)
+    assert whole[:13].equal(before)
+    assert not whole[13:].any()
+    assert padded(model.output.weight).data_ptr() == whole.data_ptr()
+    assert model.tgt_embedding.tokens.weight is model.output.weight
+    assert model(ids, ids).equal(expected)

@@ -1,0 +1,102 @@
+"""Compile kernels.cu for the GPU that is here, with the compiler that comes with PyTorch's CUDA.
+
+NVRTC and the driver are called through NVIDIA's cuda-bindings, which PyTorch's CUDA build brings.
+No C compiler is needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.backends.pytorch.devices import ONE_RECORDING
+
+SOURCE = Path(__file__).with_name("kernels.cu")
+
+
+class Grid(NamedTuple):
+    """The blocks of a launch, in two dimensions, and the threads of each."""
+
+    blocks: int
+    parts: int
+    threads: int
+
+
+Argument = Tensor | int | None
+Launch = Callable[[str, int, Grid, Sequence[Argument]], None]
+"""Runs a kernel by its name and WIDTH. Each argument is eight bytes: the address of a tensor, null
+for None, or a number."""
+
+
+class CudaLauncher:
+    """Launches kernels on the current stream of a GPU. The first launch of a width compiles it."""
+
+    def __init__(self, device: torch.device) -> None:
+        """Raises RuntimeError or ImportError if kernels cannot be compiled here."""
+        self._device = device
+        _function(device, "advance", 1)
+
+    def __call__(self, name: str, width: int, grid: Grid, arguments: Sequence[Argument]) -> None:
+        from cuda.bindings import driver
+
+        function = _function(self._device, name, width)
+        stream = torch.cuda.current_stream(self._device).cuda_stream
+        values = tuple(map(address, arguments))
+        types = (ctypes.c_void_p,) * len(values)
+        blocks = (grid.blocks, grid.parts, 1, grid.threads, 1, 1)
+        _checked(driver.cuLaunchKernel(function, *blocks, 0, stream, (values, types), 0))
+
+
+def address(argument: Argument) -> int:
+    """What a kernel gets of an argument."""
+    if isinstance(argument, Tensor):
+        return argument.data_ptr()
+    return argument or 0
+
+
+@functools.cache
+def _function(device: torch.device, name: str, width: int) -> Any:
+    from cuda.bindings import driver
+
+    return _checked(driver.cuModuleGetFunction(_module(device, width), name.encode()))
+
+
+@functools.cache
+def _module(device: torch.device, width: int) -> Any:
+    from cuda.bindings import driver
+
+    major, minor = torch.cuda.get_device_capability(device)
+    with ONE_RECORDING, torch.cuda.device(device):
+        torch.cuda.synchronize()  # the device's context is current from here on
+        return _checked(driver.cuModuleLoadData(_compiled(10 * major + minor, width)))
+
+
+@functools.cache
+def _compiled(architecture: int, width: int) -> bytes:
+    """The machine code of all kernels."""
+    from cuda.bindings import nvrtc
+
+    program = _checked(nvrtc.nvrtcCreateProgram(SOURCE.read_bytes(), b"kernels.cu", 0, [], []))
+    options = [f"--gpu-architecture=sm_{architecture}", f"-DWIDTH={width}", "--std=c++17"]
+    outcome = nvrtc.nvrtcCompileProgram(program, len(options), [o.encode() for o in options])
+    if outcome[0]:
+        log = bytes(_checked(nvrtc.nvrtcGetProgramLogSize(program)))
+        nvrtc.nvrtcGetProgramLog(program, log)
+        raise RuntimeError(f"kernels.cu cannot be compiled: {log.decode(errors='replace')}")
+    code = bytes(_checked(nvrtc.nvrtcGetCUBINSize(program)))
+    _checked(nvrtc.nvrtcGetCUBIN(program, code))
+    return code
+
+
+def _checked(outcome: Sequence[Any]) -> Any:
+    """The value of a call. Raises RuntimeError if it failed."""
+    error, *values = outcome
+    if error:
+        raise RuntimeError(f"CUDA: {error.name}")
+    return values[0] if values else None
