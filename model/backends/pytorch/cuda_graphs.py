@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,19 +39,10 @@ class GraphedStep(Step):
     lag = 1
 
     def __init__(
-        self,
-        network: EagerNetwork,
-        search: Search,
-        capacity: Capacity,
-        recorder: Recorder | None,
-        *,
-        is_compiled: bool = False,
+        self, network: EagerNetwork, search: Search, capacity: Capacity, recorder: Recorder | None
     ) -> None:
-        """`recorder`: None records nothing. `is_compiled`: torch.compile fuses the operations; one
-        compilation serves all sizes."""
+        """`recorder`: None records nothing."""
         super().__init__(network, search)
-        run = torch.compile(self.run, dynamic=True, fullgraph=True) if is_compiled else self.run
-        self._operations: Callable[[RowTable, StepShape, Features], Outcome] = run
         self._capacity, self._recorder = capacity, recorder
         self._device = search.length.device
         self._widths: Sequence[int] = ()
@@ -107,7 +98,7 @@ class GraphedStep(Step):
 
     def _run_plainly(self, recording: _Recording) -> Outcome:
         shape = recording.shape
-        return self._operations(recording.table.table, shape.shape_of_step, shape.features)
+        return self.run(recording.table.table, shape.shape_of_step, shape.features)
 
 
 class _Recording(Recording[Outcome]):

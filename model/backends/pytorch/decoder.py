@@ -147,7 +147,7 @@ def make_tensor_decoder(
     """The decoder of a backend other than "native". Raises MemoryError if it does not fit."""
     device = make_device(model.device)
     with device.in_use():
-        is_recorded = backend in ("graphs", "compiled")
+        is_recorded = backend == "graphs"
         try:
             network = EagerNetwork(model, control_ids, capacity, is_recorded)
         except torch.OutOfMemoryError as error:
@@ -157,7 +157,7 @@ def make_tensor_decoder(
             return TensorDecoder(device, network, search, Step(network, search), heads)
         recorder = CudaRecorder(network.device) if network.device.type == "cuda" else None
         network.record_encodings(recorder)
-        step = GraphedStep(network, search, capacity, recorder, is_compiled=backend == "compiled")
+        step = GraphedStep(network, search, capacity, recorder)
         return TensorDecoder(device, network, search, step, heads)
 
 
