@@ -13,7 +13,8 @@ MUTATIONS ?= 1000
 SEED ?= 1
 GPU_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 GPU_DEVICE ?= cuda
-GPU_SITE := build/gpu-site
+# What `gpu-pack` made, for a Python that has not all packages.
+GPU_PACKED := $(if $(filter .venv/%,$(GPU_PYTHON)),,$(wildcard build/gpu-site.zip))
 
 BIN := .venv/bin
 SERVING := .venv/serving
@@ -23,7 +24,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check native-check-arm gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
+.PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check native-check-arm gpu-check gpu-pack bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
 	fuzz redis-test proxy-test soak wheels wheel-arm lock audit sbom licences
 
@@ -113,18 +114,15 @@ native-check: ## build the C++ with warnings as errors, and run it under sanitiz
 native-check-arm: ## the same for 64-bit Arm, emulated (5 minutes; needs g++-aarch64-linux-gnu and qemu-user)
 	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check ROUNDS=2 arm
 
-gpu-check: ## what only a GPU can tell, in ten minutes, with GPU_PYTHON=python3; figures in build/gpu-check.jsonl
-	PYTHONPATH=$(GPU_SITE) $(GPU_PYTHON) -m benchmarks.gpu --device $(GPU_DEVICE)
+gpu-check: $(GPU_PACKED:.zip=) ## what only a GPU can tell, in five minutes, with GPU_PYTHON=python3; figures in build/gpu-check.jsonl
+	$(GPU_PACKED:%.zip=PYTHONPATH=%) $(GPU_PYTHON) -m benchmarks.gpu --device $(GPU_DEVICE)
 
-# For a machine that has Python 3.12 and torch with CUDA, but no network: collect here, install there.
-gpu-wheels: ## collect the wheels that gpu-check needs besides torch in build/gpu-wheels
-	$(PYTHON) -m pip download --no-deps --only-binary=:all: --python-version 3.12 --implementation cp \
-		--platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux2014_x86_64 \
-		--dest build/gpu-wheels --requirement benchmarks/gpu/wheels.txt
+gpu-pack: ## for a GPU machine without network: pack what gpu-check needs there in build/gpu-site.zip
+	$(PYTHON) -m benchmarks.gpu.pack
 
-gpu-site: ## install the collected wheels in build/gpu-site, without network
-	$(GPU_PYTHON) -m pip install --no-index --no-deps --find-links build/gpu-wheels --target $(GPU_SITE) \
-		--requirement benchmarks/gpu/wheels.txt
+build/gpu-site: build/gpu-site.zip
+	rm -rf $@
+	$(GPU_PYTHON) -m zipfile -e $< $@
 
 observe-test: ## check and test the rules of Prometheus (needs promtool, of Debian's package prometheus)
 	promtool check config deploy/prometheus/prometheus.yml

@@ -114,9 +114,9 @@ class Settings(_Described):
     precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] = "auto"
     """float32, bfloat16, int8 (CPU) or float16 (GPU). auto takes the fastest on a CPU, and float16
     on a GPU unless the model overflows."""
-    backend: Literal["auto", "native", "eager", "graphs", "compiled"] = "auto"
-    """native (the C++ code for CPUs), eager (plain PyTorch), graphs (PyTorch as CUDA graphs) or
-    compiled (graphs fused by torch.compile). auto: native on a CPU, graphs on a GPU."""
+    backend: Literal["auto", "native", "eager", "graphs"] = "auto"
+    """native (the C++ code for CPUs), eager (plain PyTorch) or graphs (PyTorch as CUDA graphs).
+    auto: native on a CPU, graphs on a GPU."""
     instruction_set: Literal[
         "auto",
         "baseline",

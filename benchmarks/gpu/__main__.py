@@ -40,7 +40,7 @@ SECONDS = 310
 """Of all rounds together."""
 ROUNDS = (
     Round(
-        55,
+        45,
         {
             "versions": soundness.versions,
             "tests": soundness.tests,
@@ -49,19 +49,18 @@ ROUNDS = (
             "poisoned": soundness.poisoned,
             "crowd": soundness.crowd,
             "soak": soundness.soak,
-            "compiling": speed.compiling,
         },
     ),
     Round(35, {"steps": speed.steps}),
-    Round(30, {"throughput": speed.throughput}),
+    Round(40, {"throughput": speed.throughput}),
     Round(15, {"real": speed.real}),
-    Round(35, {"ways": speed.ways}),
-    Round(20, {"peers": peers.peers}),
+    Round(15, {"ways": speed.ways}),
+    Round(25, {"peers": peers.peers}),
     Round(15, {"profile": profiles.profile}),
     Round(10, {"single": speed.single}),
-    Round(10, {"encoder": encoder.encoder}),
-    Round(50, {"service": service.service}),
-    Round(35, {"cores": cores.cores, "lost-device": soundness.lost_device}),
+    Round(15, {"encoder": encoder.encoder}),
+    Round(55, {"service": service.service}),
+    Round(40, {"cores": cores.cores, "lost-device": soundness.lost_device}),
 )
 PARTS = {name: part for one in ROUNDS for name, part in one.parts.items()}
 

@@ -30,7 +30,7 @@ from model.runner import Runner
 _WARM_STEPS = 4
 _STEPS = 15
 _ROWS = (1, 64, 256, 1024, 4096)
-_WAYS: tuple[Backend, ...] = ("eager", "graphs", "compiled")
+_WAYS: tuple[Backend, ...] = ("eager", "graphs")
 _WAY_CROWDS = {
     "bundled": ((64, 4), (1, 1), (64, 1), (1024, 1)),
     "opus": ((128, 4), (1, 1), (128, 1)),
@@ -91,30 +91,20 @@ def steps(device: str) -> None:
 
 
 def ways(device: str) -> None:
-    """The same steps operation by operation, recorded, and compiled and recorded."""
+    """The same steps operation by operation and recorded."""
     for way in _WAYS:
         for name, crowds in _WAY_CROWDS.items():
             _try_way(name, way, crowds, device)
 
 
-def compiling(device: str) -> None:
-    """Compile what `ways` compiles, which then finds it in a cache."""
-    started = time.perf_counter()
-    for name, crowds in _WAY_CROWDS.items():
-        _try_way(name, "compiled", crowds, device, "compiling")
-        note("compiling", model=name, seconds=time.perf_counter() - started)
-
-
-def _try_way(
-    name: str, way: Backend, crowds: Sequence[tuple[int, int]], device: str, part: str = "way"
-) -> None:
+def _try_way(name: str, way: Backend, crowds: Sequence[tuple[int, int]], device: str) -> None:
     config = shapes_for(device).get(name)
     if config is None:
         return
     model = random_model(config, device)
     for slots, beam in crowds:
         runner = runner_of(model, slots, beam, half(device), way, longest=64)
-        _time_steps(part, name, way, runner, beam, device)
+        _time_steps("way", name, way, runner, beam, device)
         _forget()
 
 

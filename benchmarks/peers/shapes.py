@@ -58,16 +58,18 @@ def _bundled(root: Path, corpus: Path | None, count: int) -> Shape:
     ours = BUNDLED
     export_checkpoint(ours, root / "transformers", "pegasus")
     _convert(root)
-    if corpus is None:
-        texts, references = real_sentences(count, seed=3), []
-    else:
-        from model.training.data import read_pairs  # needs the packages of training
-
-        pairs = read_pairs(corpus)[:count]
-        texts, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    texts, references = _read(corpus, count) if corpus else (real_sentences(count, seed=3), [])
     encode = load_checkpoint(ours).tokenizer.encode_source
     sources = [encode(text, "en", "zh") for text in texts]
     return Shape(str(ours), *_directories(root), sources, None, references, _pieces(root))
+
+
+def _read(corpus: Path, count: int) -> tuple[list[str], list[str]]:
+    """Sources and translations."""
+    from model.training.data import read_pairs  # needs the packages of training
+
+    pairs = read_pairs(corpus)[:count]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 def _random(name: str, root: Path) -> Shape:

@@ -16,9 +16,8 @@ from model.network.config import AttentionHead
 if TYPE_CHECKING:
     from model.network.transformer import Transformer
 
-Backend = Literal["native", "eager", "graphs", "compiled"]
-"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.pytorch.cuda_graphs`);
-the same with operations that torch.compile fused."""
+Backend = Literal["native", "eager", "graphs"]
+"""Our C++ on the CPU; PyTorch; PyTorch with steps that are recorded as CUDA graphs."""
 
 
 def default_precision(device: str, instruction_set: str | None = None) -> Precision:
@@ -54,8 +53,8 @@ def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
             "backend native needs a CPU, precision float32 or int8, and model/backends/native "
             f"compiled; here are {device} and {precision}"
         )
-    if name in ("graphs", "compiled") and is_cpu:
-        raise ValueError(f"backend {name} needs a GPU; on the CPU use native or eager")
+    if name == "graphs" and is_cpu:
+        raise ValueError("backend graphs needs a GPU; on the CPU use native or eager")
     if name == "eager" and precision == "int8":
         raise ValueError("backend eager cannot compute in int8; use another precision or native")
     for backend in get_args(Backend):

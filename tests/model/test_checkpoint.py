@@ -149,7 +149,7 @@ def test_sentences_are_as_long_as_a_user_or_else_the_description_says_and_the_ne
 def test_a_model_on_disk_decodes_as_the_loaded_one(saved: Path) -> None:
     stored, loaded = open_checkpoint(saved), load_checkpoint(saved)
     sentences = mixed_sentences(4, seed=1)
-    backends: tuple[Backend, ...] = ("native", "eager", "graphs")  # a compiled one runs as graphs
+    backends: tuple[Backend, ...] = ("native", "eager", "graphs")
     for backend in backends:
         found = run_to_end(tiny_runner(stored.model, backend=backend), sentences)
         expected = run_to_end(tiny_runner(loaded.model, backend=backend), sentences)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,14 +46,9 @@ class GraphedStep(Step):
         capacity: Capacity,
         recorder: Recorder | None,
         kernels: SearchKernels | None = None,
-        *,
-        is_compiled: bool = False,
     ) -> None:
-        """`recorder`: None records nothing. `kernels`: None runs the search as PyTorch operations.
-        `is_compiled`: torch.compile fuses the operations; one compilation serves all sizes."""
+        """`recorder`: None records nothing. `kernels`: None runs the search as PyTorch operations."""
         super().__init__(network, search)
-        run = torch.compile(self.run, dynamic=True, fullgraph=True) if is_compiled else self.run
-        self._operations: Callable[[RowTable, StepShape, Features], Outcome] = run
         self._kernels = kernels
         self._capacity, self._recorder = capacity, recorder
         self._device = search.length.device
@@ -127,7 +122,7 @@ class GraphedStep(Step):
 
     def _run_plainly(self, recording: _Recording) -> Outcome:
         shape = recording.shape
-        return self._operations(recording.table.table, shape.shape_of_step, shape.features)
+        return self.run(recording.table.table, shape.shape_of_step, shape.features)
 
 
 class _Recording(Recording[Outcome]):

@@ -148,7 +148,7 @@ def make_tensor_decoder(
     """The decoder of a backend other than "native". Raises MemoryError if it does not fit."""
     device = make_device(model.device)
     with device.in_use():
-        is_recorded = backend in ("graphs", "compiled")
+        is_recorded = backend == "graphs"
         try:
             network = EagerNetwork(model, control_ids, capacity, is_recorded)
         except torch.OutOfMemoryError as error:
@@ -159,8 +159,7 @@ def make_tensor_decoder(
         recorder = CudaRecorder(network.device) if network.device.type == "cuda" else None
         network.record_encodings(recorder)
         kernels = search_kernels(search, network.rows, model.config.tgt_vocab_size)
-        is_compiled = backend == "compiled"
-        step = GraphedStep(network, search, capacity, recorder, kernels, is_compiled=is_compiled)
+        step = GraphedStep(network, search, capacity, recorder, kernels)
         return TensorDecoder(device, network, search, step, heads)
 
 

@@ -26,9 +26,6 @@ from model.decoding.slot_options import Features
 _NEVER = float("-inf")
 
 
-_RUNNING = Status.RUNNING.value  # torch.compile does not know an IntEnum
-
-
 class Search(SearchState):
     """The operations of a step, on the state of every running search."""
 
@@ -55,7 +52,7 @@ class Search(SearchState):
         finished hypotheses of an ended search do not change.
         """
         n_slots, width = rows.by_slot.shape
-        is_running = self.status[:n_slots] == _RUNNING
+        is_running = self.status[:n_slots] == Status.RUNNING.value
         candidates = self._slot_candidates(row_candidates, rows.by_slot, max_length)
         self.length[:n_slots] += is_running
         self._settle(candidates, width, is_running)
