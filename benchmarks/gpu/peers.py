@@ -25,10 +25,18 @@ _TINY = {"vocab_size": 200, "d_model": 32, "layers": 2, "heads": 2, "d_ff": 64}
 
 @torch.inference_mode()
 def peers(device: str) -> None:
-    """Target tokens a second of both, by batch and beam, and how many translations are alike."""
+    """How many translations are alike in float32; then the target tokens a second of both in half
+    precision, by batch and beam."""
     sizes, batches = (_OPUS, (128, 64, 256)) if device != "cpu" else (_TINY, (4,))
     theirs = _marian(sizes).to(device).eval()
     ours = _same_weights(theirs, sizes).to(device).eval()
+    for beam in (1, 4):
+        given = random_sentences(ours.config, 16, beam, target=_LENGTH)
+        found = translate_all(runner_of(ours, 16, beam, "float32", longest=64), given)
+        expected = _generated(theirs, given, beam, device)
+        pairs = zip(found, expected, strict=True)
+        alike = sum(list(one.hypotheses[0].ids) == other for one, other in pairs)
+        note("peers", beam=beam, precision="float32", sentences=16, alike=alike)
     theirs = theirs.half() if device != "cpu" else theirs
     for batch in batches:
         for beam in (1, 4):
@@ -36,15 +44,14 @@ def peers(device: str) -> None:
             runner = runner_of(ours, batch, beam, half(device), longest=64)
             translate = functools.partial(translate_all, runner, given)
             generate = functools.partial(_generated, theirs, given, beam, device)
-            found = [list(one.hypotheses[0].ids) for one in translate()]
-            translate()
-            alike = sum(a == b for a, b in zip(found, generate(), strict=True))
+            for work in (translate, translate, generate):
+                work()
             taken = [(milliseconds(translate, device), milliseconds(generate, device))]
             taken += [(milliseconds(translate, device), taken[0][1]) for _ in range(2)]
             own, other = map(statistics.median, zip(*taken, strict=True))
             tokens = 1000 * batch * _LENGTH
             note(
-                "peers", batch=batch, beam=beam, alike=alike,
+                "peers", batch=batch, beam=beam, precision=half(device),
                 dragoman_tokens_per_second=tokens / own,
                 transformers_tokens_per_second=tokens / other,
             )  # fmt: skip

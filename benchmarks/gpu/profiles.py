@@ -13,6 +13,7 @@ from benchmarks.gpu.speed import wait
 from model.network.config import ModelConfig
 from model.offline import translate_all
 from model.runner import Runner
+from service.commands.process import without_collection
 
 _MOST = 14
 
@@ -30,12 +31,15 @@ def profile(device: str) -> None:
 
 def _profile(name: str, config: ModelConfig, slots: int, beam: int, device: str) -> None:
     runner = runner_of(random_model(config, device), slots, beam, half(device), longest=64)
-    given = random_sentences(config, 2 * slots, beam)
+    given = random_sentences(config, 4 * slots, beam)
+    with runner._decoder.in_use():
+        runner._decoder.warm_up()
     for _ in range(2):
         translate_all(runner, given)
     note("kernels", model=name, slots=slots, beam=beam, **_kernels(runner, device))
     profiler = cProfile.Profile()
-    profiler.runcall(translate_all, runner, given)
+    with without_collection():
+        profiler.runcall(translate_all, runner, given)
     note("functions", model=name, slots=slots, beam=beam, most=_functions(profiler))
 
 

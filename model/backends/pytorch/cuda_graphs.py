@@ -47,7 +47,7 @@ class GraphedStep(Step):
         recorder: Recorder | None,
         kernels: SearchKernels | None = None,
     ) -> None:
-        """`recorder`: None records nothing. `kernels`: None runs the search as PyTorch operations."""
+        """`recorder`: None records nothing. `kernels`: None: the search is PyTorch operations."""
         super().__init__(network, search)
         self._kernels = kernels
         self._capacity, self._recorder = capacity, recorder
