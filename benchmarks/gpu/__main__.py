@@ -49,6 +49,7 @@ ROUNDS = (
             "poisoned": soundness.poisoned,
             "crowd": soundness.crowd,
             "soak": soundness.soak,
+            "sanitizer": soundness.sanitizer,
         },
     ),
     Round(35, {"steps": speed.steps}),

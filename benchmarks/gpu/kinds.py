@@ -28,7 +28,7 @@ def kinds(device: str) -> None:
     """Prefixes, guards, sampling and streams, three rounds: run, recorded, replayed."""
     config = next(iter(shapes_for(device).values()))
     model = random_model(config, device)
-    sentences_of = _kinds(config, *((16, 16) if device != "cpu" else (4, 8)))
+    sentences_of = kinds_of(config, *((16, 16) if device != "cpu" else (4, 8)))
     precisions: list[Precision] = ["float32", half(device), "bfloat16"]
     for precision in dict.fromkeys(precisions if device != "cpu" else precisions[:1]):
         recorded = runner_of(model, _SLOTS, 4, precision)
@@ -49,7 +49,8 @@ def kinds(device: str) -> None:
         )  # fmt: skip
 
 
-def _kinds(config: ModelConfig, count: int, length: int) -> dict[str, list[SourceSentence]]:
+def kinds_of(config: ModelConfig, count: int, length: int) -> dict[str, list[SourceSentence]]:
+    """So many sentences of every kind, with translations of one length."""
     given = random_sentences(config, count, 4, target=length)
     greedy = random_sentences(config, count, 1, target=length)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -171,6 +172,27 @@ def soak(device: str) -> None:
         "soak", steps=num_steps, new_recordings=len(graphed._recordings) - known,
         reserved_mib=[value / 2**20 for value in (held[:1] + held[-1:])],
     )  # fmt: skip
+
+
+_SANITIZED = """
+from benchmarks.gpu.kinds import kinds_of
+from benchmarks.gpu.models import TINY, random_model, runner_of
+from model.offline import translate_all
+runner = runner_of(random_model(TINY, "cuda"), 8, 4, "float16", longest=32)
+for sentences in kinds_of(TINY, 8, 12).values():
+    translate_all(runner, sentences)
+"""
+
+
+def sanitizer(device: str) -> None:
+    """Whether NVIDIA's checker finds a bad access or a race in any kernel of a small model."""
+    if device == "cpu" or shutil.which("compute-sanitizer") is None:
+        note("sanitizer", left_out="compute-sanitizer is not here")
+        return
+    for tool in ("memcheck", "racecheck"):
+        command = ["compute-sanitizer", "--tool", tool, sys.executable, "-c", _SANITIZED]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        note("sanitizer", tool=tool, exit_status=ended.returncode, tail=ended.stdout[-600:])
 
 
 _LOST = """
