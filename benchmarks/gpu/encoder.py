@@ -19,7 +19,6 @@ from model.backends.pytorch.recording import CudaRecorder
 from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
 from model.decoding.decoder import Capacity
 from model.network.config import ModelConfig
-from model.network.layers import KV
 from model.network.transformer import Transformer
 
 _SLOTS = 64
@@ -36,9 +35,9 @@ class _Way(NamedTuple):
 class _Separate(SourceEncoder):
     """As the reference network encodes."""
 
-    def encoded(self, padded: Tensor) -> KV:
+    def encoded(self, padded: Tensor) -> Tensor:
         projected = self._model.project_memory(self._model.encode(padded))
-        return KV(*(torch.stack(parts) for parts in zip(*projected, strict=True)))
+        return torch.stack([torch.stack(parts) for parts in zip(*projected, strict=True)])
 
 
 @torch.inference_mode()

@@ -22,14 +22,13 @@ from model.network.layers import KV, Attention
 class RowCache:
     """Decoder self-attention keys and values; one row holds one live hypothesis.
 
-    keys, values: (n_layers, n_rows, H, max_length, E).
+    keys, values: (n_layers, n_rows, H, max_length, E), views of one tensor.
     """
 
     def __init__(self, config: ModelConfig, n_rows: int, max_length: int, like: Tensor) -> None:
         """Device and precision are those of `like`."""
-        shape = (config.n_decoder_layers, n_rows, config.n_heads, max_length, config.head_dim)
-        self.keys = like.new_zeros(shape)
-        self.values = like.new_zeros(shape)
+        self._both = _empty(config, n_rows, max_length, like)
+        self.keys, self.values = self._both.unbind(0)
         self.num_written = 0
 
     def append(self, layer: int, positions: Tensor, new: KV, length: int) -> KV:
@@ -47,37 +46,41 @@ class RowCache:
     def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
         """Copy the first `length` positions of rows `sources` (n,) to rows `targets` (n,).
 
-        Reads all sources before it writes."""
+        Reads all sources before it writes. Keys and values in turn: n may be all rows, and what was
+        read takes as much memory as what it is read from."""
         for store in (self.keys, self.values):
             store[:, targets, :, :length] = store[:, sources, :, :length]
 
+    def move(self, targets: Tensor, sources: Tensor) -> None:
+        """Copy rows `sources` (n,) to rows `targets` (n,), which are others."""
+        written = self._both[:, :, :, :, : self.num_written]
+        written.index_copy_(2, targets, written.index_select(2, sources))
+
     def clear(self, rows: Tensor) -> None:
         """Fill rows (n,) with zeros."""
-        for store in (self.keys, self.values):
-            store[:, :, :, : self.num_written].index_fill_(1, rows, 0.0)
+        self._both[:, :, :, :, : self.num_written].index_fill_(2, rows, 0.0)
 
 
 class MemoryCache:
     """The memory's keys and values, projected once per layer; one slot holds one sentence.
 
-    keys, values: (n_layers, n_slots, H, max_length, E); lengths: (n_slots,) source tokens.
+    keys, values: (n_layers, n_slots, H, max_length, E), views of one tensor; lengths: (n_slots,)
+    source tokens.
     """
 
     def __init__(self, config: ModelConfig, n_slots: int, max_length: int, like: Tensor) -> None:
         """Device and precision are those of `like`."""
-        shape = (config.n_decoder_layers, n_slots, config.n_heads, max_length, config.head_dim)
-        self.keys = like.new_zeros(shape)
-        self.values = like.new_zeros(shape)
+        self._both = _empty(config, n_slots, max_length, like)
+        self.keys, self.values = self._both.unbind(0)
         self.lengths = like.new_zeros(n_slots, dtype=torch.int64)
         self.num_written = 0
 
-    def store(self, slots: Tensor, projected: KV, lengths: Tensor) -> None:
-        """Store all layers' (n_layers, B, H, S, E) in the slots (B,); lengths (B,) mask the
-        padding."""
-        length = projected.keys.size(3)
+    def store(self, slots: Tensor, projected: Tensor, lengths: Tensor) -> None:
+        """Store all layers' keys and values (2, n_layers, B, H, S, E) in the slots (B,); lengths
+        (B,) mask the padding."""
+        length = projected.size(4)
         self.num_written = max(self.num_written, length)
-        self.keys[:, :, :, :length].index_copy_(1, slots, projected.keys)
-        self.values[:, :, :, :length].index_copy_(1, slots, projected.values)
+        self._both[:, :, :, :, :length].index_copy_(2, slots, projected)
         self.lengths.index_copy_(0, slots, lengths)
 
     def read(self, slots: Tensor, length: int) -> list[KV]:
@@ -92,17 +95,21 @@ class MemoryCache:
         positions = torch.arange(length, device=slots.device)
         return (positions < self.lengths[slots][:, None])[:, None, None, :]
 
-    def copy(self, targets: Tensor, sources: Tensor) -> None:
+    def move(self, targets: Tensor, sources: Tensor) -> None:
         """Copy the sentences of slots `sources` (n,) to slots `targets` (n,)."""
-        length = self.num_written
-        for store in (self.keys, self.values):
-            store[:, targets, :, :length] = store[:, sources, :, :length]
-        self.lengths[targets] = self.lengths[sources]
+        written = self._both[:, :, :, :, : self.num_written]
+        written.index_copy_(2, targets, written.index_select(2, sources))
+        self.lengths.index_copy_(0, targets, self.lengths.index_select(0, sources))
 
     def clear(self, slots: Tensor) -> None:
         """Fill slots (n,) with zeros."""
-        for store in (self.keys, self.values):
-            store[:, :, :, : self.num_written].index_fill_(1, slots, 0.0)
+        self._both[:, :, :, :, : self.num_written].index_fill_(2, slots, 0.0)
+
+
+def _empty(config: ModelConfig, count: int, max_length: int, like: Tensor) -> Tensor:
+    """Keys and values of `count` rows or slots: (2, n_layers, count, H, max_length, E)."""
+    heads = (config.n_heads, max_length, config.head_dim)
+    return like.new_zeros(2, config.n_decoder_layers, count, *heads)
 
 
 class StepRows:

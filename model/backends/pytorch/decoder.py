@@ -120,10 +120,17 @@ class TensorDecoder:
         return DeviceToHost([self._network.attention(whole, self._heads)], Tensor.numpy)
 
     def move(self, moves: Compaction) -> None:
-        if moves.rows or moves.slots:
-            self._network.move(moves)
+        """One copy takes all numbers to the device."""
+        transfer = Transfer(self._network.device)
+        if moves.rows:
+            transfer.add(self._network.move_rows, *np.array(moves.rows, np.int64).T)
         if moves.slots:
-            self._search.move(moves.slots)
+            transfer.add(self._move_slots, *np.array(moves.slots, np.int64).T)
+        transfer.run()
+
+    def _move_slots(self, targets: Tensor, sources: Tensor) -> None:
+        self._network.move_slots(targets, sources)
+        self._search.copy_slots(targets, sources)
 
 
 def load(model: Transformer | StoredModel, precision: Precision) -> Transformer:

@@ -14,7 +14,6 @@ from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
 from model.backends.pytorch.transfer import Transfer, to_device
 from model.decoding.decoder import Capacity, StepShape, WholeHypotheses
-from model.decoding.slot_allocator import Compaction
 from model.network.attention_maps import memory_attention
 from model.network.config import AttentionHead
 from model.network.transformer import Transformer
@@ -119,18 +118,11 @@ class EagerNetwork:
             targets, sources = targets[is_moved], sources[is_moved]
         self.rows.copy(targets, sources, length)
 
-    @torch.inference_mode()
-    def move(self, moves: Compaction) -> None:
-        if moves.rows:
-            self.move_rows(*to_device(moves.rows, self.device).unbind(1))
-        if moves.slots:
-            self.move_slots(*to_device(moves.slots, self.device).unbind(1))
-
     def move_rows(self, targets: Tensor, sources: Tensor) -> None:
-        self.rows.copy(targets, sources, self.rows.num_written)
+        self.rows.move(targets, sources)
 
     def move_slots(self, targets: Tensor, sources: Tensor) -> None:
-        self._memory.copy(targets, sources)
+        self._memory.move(targets, sources)
 
 
 def padded(weight: Tensor) -> Tensor:

@@ -11,33 +11,22 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.decoding.search_rules import SearchSizes
-
 
 @dataclass
 class Hypotheses:
-    """Ranked hypotheses of each slot: tokens and their log_probs (n_slots, K, max_length),
-    score (n_slots, K), -inf for an empty entry, and length (n_slots, K) in tokens."""
+    """Ranked hypotheses of each slot: tokens and their log_probs (n_slots, K, max_length), and
+    score (n_slots, K), -inf for an empty entry."""
 
     tokens: Tensor
     log_probs: Tensor
     score: Tensor
+
+
+@dataclass
+class FinishedHypotheses(Hypotheses):
+    """With their length (n_slots, K) in tokens."""
+
     length: Tensor
-
-    @property
-    def tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """All tensors; the first dimension is the slot."""
-        return self.tokens, self.log_probs, self.score, self.length
-
-    @classmethod
-    def empty(cls, sizes: SearchSizes, device: torch.device) -> Hypotheses:
-        shape = (sizes.n_slots, sizes.max_beam, sizes.max_length)
-        return cls(
-            tokens=torch.zeros(shape, dtype=torch.int64, device=device),
-            log_probs=torch.zeros(shape, device=device),
-            score=torch.full(shape[:2], float("-inf"), device=device),
-            length=torch.zeros(shape[:2], dtype=torch.int64, device=device),
-        )
 
 
 class Candidates(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,9 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.backends.pytorch.hypotheses import Hypotheses
+from model.backends.pytorch.hypotheses import FinishedHypotheses, Hypotheses
+from model.backends.pytorch.records import as_words
 from model.backends.pytorch.rows import RowTable
-from model.backends.pytorch.slot_options import SlotOptions, option_tables
+from model.backends.pytorch.slot_options import SlotOptions, write_options
+from model.backends.pytorch.slot_records import SlotRecords
 from model.backends.pytorch.transfer import DeviceToHost, Transfer, to_device
 from model.decoding.decoder import Pending, Ranked
 from model.decoding.search_rules import SearchSizes, SearchTokens, spelled_out
@@ -53,24 +54,26 @@ class SearchState:
         utf8: Utf8Tables | None = None,
     ) -> None:
         """`utf8`: None if the vocabulary has neither byte tokens nor copied ones."""
-        n_slots = sizes.n_slots
         self.eos_id, self.filler_id = tokens.eos_id, tokens.filler_id
         self.utf8 = None if utf8 is None else Utf8Tensors.of(utf8, device)
-        self.options = SlotOptions(n_slots, device)
-        self.prefix = torch.full((n_slots, sizes.max_length), self.filler_id, device=device)
-        self.live = Hypotheses.empty(sizes, device)
-        self.finished = Hypotheses.empty(sizes, device)
-        self.last = torch.zeros(n_slots, sizes.max_beam, dtype=torch.int64, device=device)
-        self.spelling = torch.zeros_like(self.last)
-        self.length = torch.zeros(n_slots, dtype=torch.int64, device=device)
-        self.status = torch.zeros_like(self.length)
-        self.is_stuck = torch.zeros_like(self.length).bool()
         copied, sources = list(tokens.copied_ids), tokens.copied_ids.values()
         self.copied = to_device(copied, device, torch.int64)
         """The copied pieces (G,)."""
         self._columns = {token: column for column, token in enumerate(sources)}
-        self.is_held = torch.zeros(n_slots, len(copied), dtype=torch.bool, device=device)
-        """Whether the source of each slot holds each of them (n_slots, G)."""
+        self._records = records = SlotRecords(sizes, len(copied), device)
+        head = records.head
+        self.options = SlotOptions(head["integers"], head["numbers"], head["flags"])
+        self.live = Hypotheses(**records.live, score=head["live_score"])
+        self.finished = FinishedHypotheses(
+            **records.finished, score=head["finished_score"], length=head["finished_length"]
+        )
+        self.prefix = records.prefix.fill_(self.filler_id)
+        self.last, self.spelling = head["last"], head["spelling"]
+        self.length, self.status, self.is_stuck = head["length"], head["status"], head["is_stuck"]
+        self.is_held = head["is_held"]
+        """Whether the source of each slot holds each of the copied pieces (n_slots, G)."""
+        for hypotheses in (self.live, self.finished):
+            hypotheses.score.fill_(_NEVER)
 
     def admit(
         self,
@@ -82,31 +85,28 @@ class SearchState:
     ) -> None:
         """Start searches in `slots` from the token `start`, with at most `limits` tokens each. They
         begin when the transfer runs."""
-        options = option_tables(sentences, limits)
-        transfer.add(lambda *sent: self._start(start, *sent), np.array(slots, np.int64), *options)
-        if self._columns:
-            hold = functools.partial(self.is_held.index_copy_, 0)
-            transfer.add(hold, np.array(slots, np.int64), self._held(sentences))
+        where = np.array(slots, np.int64)
+        heads = self._heads(sentences, limits, start)
+        transfer.add(self._records.write_heads, where, as_words(heads))
         if any(sentence.prefix for sentence in sentences):
-            prefixes = self._prefixes(sentences)
-            transfer.add(self._set_prefixes, np.array(slots, np.int64), prefixes)
+            transfer.add(self._set_prefixes, where, self._prefixes(sentences))
 
-    def _start(self, start: int, slots: Tensor, *options: Tensor) -> None:
-        self.options.set(slots, options)
-        self.live.score.index_fill_(0, slots, _NEVER)
-        self.live.score[:, 0].index_fill_(0, slots, 0.0)
-        self.finished.score.index_fill_(0, slots, _NEVER)
-        self.last.index_fill_(0, slots, start)
-        self.is_stuck.index_fill_(0, slots, False)
-        for counts in (self.spelling, self.length, self.status):
-            counts.index_fill_(0, slots, 0)
+    def _heads(
+        self, sentences: Sequence[SourceSentence], limits: Sequence[int], start: int
+    ) -> NDArray[np.void]:
+        """The heads of searches that begin (B,): what is not set is 0."""
+        heads = np.zeros(len(sentences), self._records.head_type)
+        write_options(heads, sentences, limits)
+        heads["live_score"][:, 1:] = heads["finished_score"] = _NEVER
+        heads["last"] = start
+        if self._columns:
+            self._note_held(heads["is_held"], sentences)
+        return heads
 
-    def _held(self, sentences: Sequence[SourceSentence]) -> NDArray[np.bool_]:
-        """Which copied pieces the sources hold (B, G)."""
-        is_held = np.zeros((len(sentences), self.is_held.size(1)), np.bool_)
+    def _note_held(self, is_held: NDArray[np.bool_], sentences: Sequence[SourceSentence]) -> None:
+        """Set which copied pieces the sources hold (B, G)."""
         for row, sentence in zip(is_held, sentences, strict=True):
             row[[self._columns[token] for token in self._columns.keys() & set(sentence.ids)]] = True
-        return is_held
 
     def _prefixes(self, sentences: Sequence[SourceSentence]) -> NDArray[np.int64]:
         """The sentences' prefixes, padded (B, P)."""
@@ -122,16 +122,14 @@ class SearchState:
     def results(self, slots: Sequence[int], limits: Sequence[int], n_best: int) -> Pending[Ranked]:
         """A snapshot of each slot's finished hypotheses, best first: at most `n_best`, of at most
         `limits` tokens."""
-        found, where, length = self.finished, to_device(slots, self.length.device), max(limits)
-        long = (table[:, :n_best, :length] for table in (found.tokens, found.log_probs))
-        tables = (*long, found.score, found.length)
 
-        def read(*tables: Tensor) -> Ranked:
-            arrays = [table.numpy()[:, :n_best] for table in tables]
+        def read(best: Tensor) -> Ranked:
+            tables = self._records.read_best(best.numpy(), n_best)
             rows = enumerate(limits)
-            return [list(spelled_out(arrays, row, limit, self.eos_id)) for row, limit in rows]
+            return [list(spelled_out(tables, row, limit, self.eos_id)) for row, limit in rows]
 
-        return DeviceToHost([table.index_select(0, where) for table in tables], read)
+        where = to_device(slots, self.length.device)
+        return DeviceToHost([self._records.best(where, n_best)], read)
 
     def best(self, slots: Sequence[int], most: int) -> tuple[Tensor, Tensor]:
         """Each slot's best finished hypothesis: its first `most` tokens (N, most), any ids behind
@@ -139,22 +137,9 @@ class SearchState:
         where, found = to_device(slots, self.length.device), self.finished
         return found.tokens[where, 0, :most], found.length[where, 0].clamp_max(most)
 
-    def move(self, moves: Sequence[tuple[int, int]]) -> None:
-        """For each (target, source), slot `target` takes over the search of slot `source`."""
-        self.copy_slots(*to_device(moves, self.length.device).unbind(1))
-
     def copy_slots(self, targets: Tensor, sources: Tensor) -> None:
-        """Copy the state of slots `sources` (n,) to slots `targets` (n,)."""
-        for table in self.tables:
-            table[targets] = table[sources]
-
-    @property
-    def tables(self) -> tuple[Tensor, ...]:
-        """All state tensors; the first dimension is the slot."""
-        groups = (*self.options.tables, *self.live.tables, *self.finished.tables)
-        hypotheses = (self.last, self.spelling)
-        slots = (self.length, self.status, self.is_stuck, self.is_held)
-        return (*groups, self.prefix, *hypotheses, *slots)
+        """Slots `targets` (n,) take over the searches of slots `sources` (n,)."""
+        self._records.copy(targets, sources)
 
     def frontier(self, rows: RowTable) -> tuple[Tensor, Tensor]:
         """The last token of each row and the position to feed it at, (R,) each."""

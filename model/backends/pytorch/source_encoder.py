@@ -65,8 +65,8 @@ class SourceEncoder:
         """Encode a table on the device and store the memory in the slots."""
         self._memory.store(table[:, 0], self.encoded(table[:, 2:]), table[:, 1])
 
-    def encoded(self, padded: Tensor) -> KV:
-        """Padded sources (B, S) -> keys and values of the memory, (n_layers, B, H, S, E) each."""
+    def encoded(self, padded: Tensor) -> Tensor:
+        """Padded sources (B, S) -> keys and values of the memory (2, n_layers, B, H, S, E)."""
         model = self._model
         x, mask = model.embed_source(padded)
         for layer, projection in zip(model.encoder_layers, self._projections, strict=True):
@@ -129,10 +129,10 @@ class MemoryProjection:
         self._projections = Projections.of([*keys, *values])
         self._sizes = (2, len(layers), model.config.n_heads, model.config.head_dim)
 
-    def __call__(self, memory: Tensor) -> KV:
-        """memory (B, S, D) -> keys and values, (n_layers, B, H, S, E) each."""
+    def __call__(self, memory: Tensor) -> Tensor:
+        """memory (B, S, D) -> keys and values (2, n_layers, B, H, S, E)."""
         projected = self._projections(memory).unflatten(-1, self._sizes)
-        return KV(*projected.permute(2, 3, 0, 4, 1, 5).unbind(0))
+        return projected.permute(2, 3, 0, 4, 1, 5)
 
 
 def _stacked(parts: Sequence[Tensor]) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 from model.decoding.decoder import Result
 
 _ALIGNMENT = 16
-_DTYPES: dict[type[Any], torch.dtype] = {
+TENSOR_TYPES: dict[type[Any], torch.dtype] = {
     np.int64: torch.int64,
     np.float32: torch.float32,
     np.bool_: torch.bool,
@@ -65,7 +65,9 @@ def _sent(arrays: Sequence[NDArray[Any]], device: torch.device) -> list[Tensor]:
     for array, start in zip(arrays, starts, strict=True):
         packed[start : start + array.nbytes] = array.tobytes()
     sent = to_device(np.frombuffer(packed, np.uint8), device)
-    views = {dtype: sent.view(_DTYPES[dtype]) for dtype in {array.dtype.type for array in arrays}}
+    views = {
+        dtype: sent.view(TENSOR_TYPES[dtype]) for dtype in {array.dtype.type for array in arrays}
+    }
     return [
         views[array.dtype.type].as_strided(
             array.shape, _strides(array.shape), start // array.itemsize

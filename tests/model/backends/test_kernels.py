@@ -163,8 +163,9 @@ def test_threads_of_a_block_advance_and_reorder_as_pytorch_does(beam_size: int) 
         for slot in (ours.status == Status.RUNNING).nonzero().flatten().tolist():
             torch.testing.assert_close(ours.live.score[slot], theirs.live.score[slot])
             assert ours.last[slot].equal(theirs.last[slot])
-            for mine, other in zip(ours.live.tables[:2], theirs.live.tables[:2], strict=True):
-                assert mine[slot, :, :length].equal(other[slot, :, :length])
+            for name in ("tokens", "log_probs"):
+                mine, other = (getattr(s.live, name)[slot, :, :length] for s in (ours, theirs))
+                assert mine.equal(other)
             own = table.by_slot[slot]
             assert rows.keys[:, own, :, :length].equal(theirs_rows.keys[:, own, :, :length])
     limits = [25, 1, 9, 25, 25]
