@@ -10,7 +10,9 @@ not stop the others. What is timed has the machine for itself. Without a GPU eac
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -72,15 +74,18 @@ def run_apart(name: str, device: str, limit: float) -> None:
         note(name, left_out="no time is left")
         return
     command = [sys.executable, "-m", "benchmarks.gpu", "--inside", name, "--device", device]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        ended = subprocess.run(
-            command, stderr=subprocess.PIPE, text=True, timeout=limit, check=False
-        )
+        _, told = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
         note(name, failed=f"not done after {limit:.0f} s")
-        return
-    if ended.returncode:
-        note(name, failed=f"exit status {ended.returncode}", tail=ended.stderr[-1500:])
+    else:
+        if process.returncode:
+            note(name, failed=f"exit status {process.returncode}", tail=told[-1500:])
+    finally:  # what it started would share the GPU with the parts that follow
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def run_round(one: Round, parts: list[str], device: str, limit: float) -> None:
