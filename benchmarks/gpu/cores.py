@@ -31,8 +31,8 @@ def cores(device: str) -> None:
     every = sorted(os.sched_getaffinity(0))
     note("cores", number=len(every), model=_model_name(), native=is_available())
     most = len(every)
-    cases = [(most, 1), (1, 1), (most, most // 2), (4, 1), (most, most), (4, 4)]
-    cases += [(2, 1), (8, 1), (8, 8)]
+    cases = [(most, most), (most, most // 4), (4, 4), (most, most // 2), (4, 1), (8, 8)]
+    cases += [(most, 1), (1, 1), (8, 1)]
     cases = cases if device != "cpu" else [(1, 1), (2, 2)]
     with tempfile.TemporaryDirectory() as root:
         has_peer = find_spec("ctranslate2") is not None and _prepared(Path(root))
@@ -42,7 +42,7 @@ def cores(device: str) -> None:
             groups = _divided(every[:number], processes)
             with _ours(groups) as ports:
                 _measure("Dragoman", number, processes, ports)
-            if has_peer and (number, processes) in ((most, 1), (1, 1), (4, 1), (most, most // 2)):
+            if has_peer and (number, processes) in ((most, most // 4), (most, 1), (1, 1)):
                 with _ctranslate2(Path(root), every[:number], processes) as ports:
                     _measure("CTranslate2", number, processes, ports)
 

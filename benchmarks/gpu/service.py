@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import json
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
@@ -19,7 +15,6 @@ from benchmarks.sentences import real_sentences
 
 _PAIR = {"source": "zh", "target": "en"}
 _NEEDED = ("fastapi", "uvicorn", "websockets", "pydantic_settings")
-_SERVERS = 4
 _WATCHED = (
     *("dragoman_slots{", "dragoman_rows{", "dragoman_refused_paths{"),
     *("dragoman_step_rows_sum", "dragoman_step_rows_count"),
@@ -36,28 +31,22 @@ def service(device: str) -> None:
     with running_server(device) as port:
         note("service start", seconds=time.perf_counter() - started)
         _try_kinds(port)
-        _load(device, [port])
+        _load(device, port)
         client = Client(port)
         lines = client.get("/metrics").splitlines()
         note("service metrics", found=[line for line in lines if line.startswith(_WATCHED)])
         client.close()
-    with contextlib.ExitStack() as stack:
-        start = functools.partial(running_server, device, "--gpu-share", "0.2")
-        number = _SERVERS if device != "cpu" else 1
-        with ThreadPoolExecutor(number) as threads:
-            own = list(threads.map(lambda _: stack.enter_context(start()), range(number)))
-        _load(device, own)
 
 
-def _load(device: str, ports: Sequence[int]) -> None:
+def _load(device: str, port: int) -> None:
     """Each client sends one sentence after the other."""
     texts = real_sentences(300, seed=3)
     seconds, crowds = (2.0, (1, 64, 256)) if device != "cpu" else (0.5, (2,))
     for beam in (1, 4):
         for clients in crowds:
-            closed_loop(texts, clients, beam, seconds / 4, ports)
-            run = closed_loop(texts, clients, beam, seconds, ports)
-            note("service", servers=len(ports), clients=clients, beam=beam, **asdict(run))
+            closed_loop(texts, clients, beam, seconds / 4, [port])
+            run = closed_loop(texts, clients, beam, seconds, [port])
+            note("service", clients=clients, beam=beam, **asdict(run))
 
 
 def _try_kinds(port: int) -> None:

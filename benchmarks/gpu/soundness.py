@@ -25,7 +25,6 @@ from benchmarks.gpu.models import (
     runner_of,
     shapes_for,
 )
-from benchmarks.gpu.speed import ceilings
 from benchmarks.provenance import commit
 from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
@@ -46,7 +45,6 @@ def versions(device: str) -> None:
             "memory_gib": torch.cuda.mem_get_info(device)[1] / 2**30,
         }
     note("versions", python=sys.version.split()[0], commit=commit(), **values)
-    ceilings(device)
     dtype = torch.float16 if device != "cpu" else torch.float32
     for what, rows, heads, queries, keys, width in (
         ("encoder", 16, 8, 30, 30, 64),

@@ -59,7 +59,6 @@ def milliseconds(work: Callable[[], object], device: str) -> float:
 
 
 def ceilings(device: str) -> None:
-    """What a copy and a matrix product reach here."""
     size = 8192 if device != "cpu" else 256
     for name, work, amount in _ceilings(device, size):
         work()
@@ -77,7 +76,9 @@ def _ceilings(device: str, size: int) -> Iterator[tuple[str, Callable[[], object
 
 
 def steps(device: str) -> None:
-    """Milliseconds of a step with the host and of the device alone, by model, rows and beam."""
+    """Milliseconds of a step with the host and of the device alone, by model, rows and beam; and
+    what a copy and a matrix product reach here."""
+    ceilings(device)
     for name, config in shapes_for(device).items():
         model = random_model(config, device)
         for rows in _ROWS if device != "cpu" else (1, 4):

@@ -265,6 +265,14 @@ def random_table(size: int, d_model: int) -> nn.Embedding:
     return nn.Embedding.from_pretrained(weight, freeze=False)
 
 
+def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """A mask as a bias of the scores: 0 where it is True, else -inf. PyTorch's attention makes one
+    of a boolean mask in every layer."""
+    if mask.dtype != torch.bool:
+        return mask.to(dtype)
+    return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, float("-inf"))
+
+
 def alibi_bias(slopes: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
     """Linear distance penalty: (H,), (B, Q), (B, K) -> (B, H, Q, K), all <= 0.
 

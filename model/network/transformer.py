@@ -19,6 +19,7 @@ from model.network.layers import (
     DecoderLayer,
     Embedding,
     EncoderLayer,
+    additive,
     alibi_bias,
     random_table,
 )
@@ -125,8 +126,9 @@ class Transformer(nn.Module):
         layer."""
         positions = context.positions[:, None]
         keys = context.key_positions()[None]
-        mask = self._bias((keys <= positions)[:, None, None, :], positions, keys)
         x = self.tgt_embedding(tokens[:, None], positions)
+        mask = self._bias((keys <= positions)[:, None, None, :], positions, keys)
+        mask = additive(mask, x.dtype)
         for i, layer in enumerate(self.decoder_layers):
             x = layer.step(x, _remember(context, i), mask, _attend_memory(context, i))
         return self.decoder_norm(x).squeeze(1)

@@ -16,7 +16,7 @@ from torch import Tensor
 from model.backends.pytorch.rows import RowTable
 from model.decoding.decoder import StepShape
 from model.network.config import ModelConfig
-from model.network.layers import KV, Attention
+from model.network.layers import KV, Attention, additive
 
 
 class RowCache:
@@ -30,6 +30,11 @@ class RowCache:
         self._both = _empty(config, n_rows, max_length, like)
         self.keys, self.values = self._both.unbind(0)
         self.num_written = 0
+
+    @property
+    def planes(self) -> Tensor:
+        """The keys and the values of each layer (2 n_layers, n_rows, H, max_length, E), a view."""
+        return self._both.flatten(0, 1)
 
     def append(self, layer: int, positions: Tensor, new: KV, length: int) -> KV:
         """Store one position of each live row and return the first `length` positions.
@@ -134,7 +139,8 @@ class StepRows:
         self._rows_of_slots = table.by_slot.flatten()
         self._places_in_slots = table.slots * width + table.beams
         lengths = memory.lengths[:n_slots]
-        self._memory_mask = (sources < lengths[:, None])[:, None, None, :]
+        mask = (sources < lengths[:, None])[:, None, None, :]
+        self._memory_bias = additive(mask, memory.keys.dtype)
 
     def key_positions(self) -> Tensor:
         return torch.arange(self._target_length, device=self.positions.device)
@@ -154,5 +160,5 @@ class StepRows:
             self._memory.values[layer, live, :, : self._source_length],
         )
         queries = x.squeeze(1).index_select(0, self._rows_of_slots).unflatten(0, by_slot.shape)
-        grouped = attention(queries, kv, self._memory_mask).flatten(0, 1)
+        grouped = attention(queries, kv, self._memory_bias).flatten(0, 1)
         return grouped.index_select(0, self._places_in_slots)[:, None]

@@ -84,11 +84,11 @@ class SearchKernels:
     def reorder(self, parents: Tensor, table: RowTable) -> None:
         """Each row takes over the keys and values of its parent's row."""
         n_slots, beams = table.by_slot.shape
-        for cache in (self._rows.keys, self._rows.values):
-            steps = (step * cache.element_size() for step in cache.stride()[:4])
-            grid = Grid(n_slots, cache.size(0), _THREADS)
-            given = (self._state, parents, table.by_slot, beams, cache)
-            self._launch("reorder", _width(table), grid, [*given, *steps])
+        planes = self._rows.planes
+        steps = (step * planes.element_size() for step in planes.stride()[:4])
+        given = (self._state, parents, table.by_slot, beams, planes)
+        grid = Grid(n_slots, len(planes), _THREADS)
+        self._launch("reorder", _width(table), grid, [*given, *steps])
 
 
 def search_kernels(search: SearchState, rows: RowCache, vocabulary: int) -> SearchKernels | None:
