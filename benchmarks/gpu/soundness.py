@@ -174,7 +174,7 @@ def soak(device: str) -> None:
 
 _OWN_KERNELS = (
     *("--report-api-errors", "no"),  # cuda-bindings asks for functions that a driver lacks
-    *("--kernel-name", "kns=rank_", "--kernel-name", "kns=advance", "--kernel-name", "kns=reorder"),
+    *("--kernel-name", "kns=rank", "--kernel-name", "kns=advance", "--kernel-name", "kns=reorder"),
 )
 _SANITIZED = """
 from benchmarks.gpu.kinds import kinds_of

@@ -10,7 +10,7 @@ typedef long long i64;
 typedef unsigned char u8;
 
 constexpr int kCount = 2 * WIDTH;  // candidates of a row
-constexpr int kMostThreads = 256;
+constexpr int kMostThreads = WIDTH > 8 ? 128 : 256;  // of a block that ranks
 constexpr float kNever = __builtin_bit_cast(float, 0xff800000u);  // -inf
 constexpr i64 kRunning = 0, kDone = 1, kFailed = 2;  // model.decoding.search_rules.Status
 
@@ -42,33 +42,31 @@ struct State {
 // The best candidates so far, best first; of equals the lower token.
 struct Best {
     float value[kCount];
-    i64 token[kCount];
+    int token[kCount];
 
     __device__ void clear() {
 #pragma unroll
         for (int i = 0; i < kCount; i++) value[i] = kNever, token[i] = 0;
     }
 
-    __device__ void add(float new_value, i64 new_token) {
-        bool is_placed = false;
+    // Whether a value may be among them.
+    __device__ bool takes(float new_value) const {
+        return new_value > kNever && new_value >= value[kCount - 1];
+    }
+
+    __device__ void add(float new_value, int new_token) {
 #pragma unroll
-        for (int i = kCount - 1; i > 0; i--) {
-            if (is_placed) continue;
-            is_placed = !is_better(new_value, new_token, value[i - 1], token[i - 1]);
-            value[i] = is_placed ? new_value : value[i - 1];
-            token[i] = is_placed ? new_token : token[i - 1];
+        for (int i = kCount - 1; i >= 0; i--) {
+            bool is_before = is_better(new_value, new_token, value[i], token[i]);
+            bool is_after = i == 0 || !is_better(new_value, new_token, value[i - 1], token[i - 1]);
+            if (!is_before) continue;
+            value[i] = is_after ? new_value : value[i - 1];
+            token[i] = is_after ? new_token : token[i - 1];
         }
-        if (!is_placed) value[0] = new_value, token[0] = new_token;
     }
 
-    __device__ void drop_first() {
-#pragma unroll
-        for (int i = 1; i < kCount; i++) value[i - 1] = value[i], token[i - 1] = token[i];
-        value[kCount - 1] = kNever, token[kCount - 1] = 0;
-    }
-
-    static __device__ bool is_better(float value, i64 token, float other, i64 other_token) {
-        return value > other || (value == other && value > kNever && token < other_token);
+    static __device__ bool is_better(float value, int token, float other, int other_token) {
+        return value > other || (value == other && token < other_token);
     }
 };
 
@@ -109,28 +107,20 @@ __device__ void join_sums(LogSum &sum) {
     sum = sums[threadIdx.x];
 }
 
-// The best of what the threads of a block found; thread 0 gets them.
-__device__ void join_best(Best &mine, Best &found) {
-    __shared__ float value[kMostThreads];
-    __shared__ i64 token[kMostThreads];
-    __shared__ unsigned owner[kMostThreads];
+// Join what the threads of a block found; thread 0 gets the best.
+__device__ void join_best(Best &best) {
+    __shared__ float value[kCount][kMostThreads];
+    __shared__ int token[kCount][kMostThreads];
     unsigned thread = threadIdx.x;
-    for (int rank = 0; rank < kCount; rank++) {
+    for (unsigned size = blockDim.x; size > 1;) {
+        for (int i = 0; i < kCount; i++)
+            value[i][thread] = best.value[i], token[i][thread] = best.token[i];
+        unsigned half = (size + 1) / 2, other = thread + half;
         __syncthreads();
-        value[thread] = mine.value[0], token[thread] = mine.token[0], owner[thread] = thread;
-        for (unsigned size = blockDim.x; size > 1;) {
-            unsigned half = (size + 1) / 2, other = thread + half;
-            __syncthreads();
-            if (other < size &&
-                Best::is_better(value[other], token[other], value[thread], token[thread])) {
-                value[thread] = value[other], token[thread] = token[other];
-                owner[thread] = owner[other];
-            }
-            size = half;
-        }
+        for (int i = 0; other < size && i < kCount && best.takes(value[i][other]); i++)
+            best.add(value[i][other], token[i][other]);
         __syncthreads();
-        if (thread == 0) found.value[rank] = value[0], found.token[rank] = token[0];
-        if (thread == owner[0]) mine.drop_first();
+        size = half;
     }
 }
 
@@ -141,68 +131,76 @@ __device__ bool may_follow(const State &state, i64 slot, i64 spelling, i64 token
     return piece < 0 || *at<u8>(state.is_held, slot, piece);
 }
 
-// The best tokens of a part of each row of logits (rows, stride): parts (rows, splits, kCount) of
-// values and tokens, and the sum (rows, splits, 2) over all tokens of the part.
+// What a row offers: log_probs and tokens (rows, kCount), best first, and is_failed (rows): whether its
+// scores are not finite. Thread 0 writes it.
+__device__ void write_row(const Best &best, const LogSum &sum, i64 row, float *log_probs,
+                          i64 *tokens, u8 *is_failed) {
+    float normaliser = sum.most + logf(sum.sum);
+    is_failed[row] = !(normaliser - normaliser == 0);
+#pragma unroll
+    for (int i = 0; i < kCount; i++) {
+        log_probs[row * kCount + i] = best.value[i] - normaliser;
+        tokens[row * kCount + i] = best.token[i];
+    }
+}
+
+// Rank each row of logits (rows, stride) in so many parts. A single part is written as `write_row`
+// does; several go to part_values and part_tokens (rows, parts, kCount) and sums (rows, parts, 2), for
+// `join_parts`.
 extern "C" __global__ void __launch_bounds__(kMostThreads)
-rank_parts(const State *state_of, const float *logits, i64 stride, i64 splits, const i64 *slots,
-           const i64 *beams, float *values, i64 *tokens, float *sums) {
+rank(const State *state_of, const float *logits, i64 stride, i64 parts, const i64 *slots,
+     const i64 *beams, float *part_values, int *part_tokens, float *sums, float *log_probs,
+     i64 *tokens, u8 *is_failed) {
     const State &state = *state_of;
-    i64 row = blockIdx.x, part = blockIdx.y, slot = slots[row];
-    i64 size = (state.vocabulary + splits - 1) / splits, first = part * size;
-    i64 end = first + size < state.vocabulary ? first + size : state.vocabulary;
+    i64 row = blockIdx.x, slot = slots[row], place = row * parts + blockIdx.y;
+    int size = (state.vocabulary + parts - 1) / parts, first = blockIdx.y * size;
+    int end = first + size < state.vocabulary ? first + size : state.vocabulary;
     const float *own = logits + row * stride;
     bool is_forced = *at<i64>(state.length, slot) < *at<i64>(state.prefix_length, slot);
     bool is_free = !state.is_forbidden || is_forced;
     i64 spelling = is_free ? 0 : *at<i64>(state.spelling, slot, beams[row]);
-    Best best, found;
+    Best best;
     LogSum sum;
     best.clear(), sum.clear();
 #pragma unroll 4
-    for (i64 token = first + threadIdx.x; token < end; token += blockDim.x) {
+    for (int token = first + threadIdx.x; token < end; token += blockDim.x) {
         float x = own[token];
         sum.add(x);
-        if (x > best.value[kCount - 1] && (is_free || may_follow(state, slot, spelling, token)))
+        if (best.takes(x) && (is_free || may_follow(state, slot, spelling, token)))
             best.add(x, token);
     }
     join_sums(sum);
-    join_best(best, found);
+    join_best(best);
     if (threadIdx.x) return;
-    i64 place = row * splits + part;
+    if (parts == 1) return write_row(best, sum, row, log_probs, tokens, is_failed);
+#pragma unroll
     for (int i = 0; i < kCount; i++) {
-        values[place * kCount + i] = found.value[i];
-        tokens[place * kCount + i] = found.token[i];
+        part_values[place * kCount + i] = best.value[i];
+        part_tokens[place * kCount + i] = best.token[i];
     }
     sums[2 * place] = sum.most, sums[2 * place + 1] = sum.sum;
 }
 
-// The best tokens of each row, log_probs and tokens (rows, kCount), and whether its scores are not
-// finite, is_failed (rows), from what `rank_parts` found.
+// Join the parts of each row that `rank` wrote.
 extern "C" __global__ void __launch_bounds__(kMostThreads)
-rank_rows(i64 splits, const float *values, const i64 *part_tokens, const float *sums,
-          float *log_probs, i64 *tokens, u8 *is_failed) {
+join_parts(i64 parts, const float *part_values, const int *part_tokens, const float *sums,
+           float *log_probs, i64 *tokens, u8 *is_failed) {
     i64 row = blockIdx.x;
-    Best best, found;
+    Best best;
     LogSum sum;
     best.clear(), sum.clear();
-    for (i64 i = threadIdx.x; i < splits * kCount; i += blockDim.x) {
-        float value = values[row * splits * kCount + i];
-        if (value > kNever) best.add(value, part_tokens[row * splits * kCount + i]);
+    for (i64 i = threadIdx.x; i < parts * kCount; i += blockDim.x) {
+        i64 place = row * parts * kCount + i;
+        if (best.takes(part_values[place])) best.add(part_values[place], part_tokens[place]);
     }
-    for (i64 part = threadIdx.x; part < splits; part += blockDim.x) {
-        LogSum theirs;
-        theirs.most = sums[2 * (row * splits + part)];
-        theirs.sum = sums[2 * (row * splits + part) + 1];
+    for (i64 part = threadIdx.x; part < parts; part += blockDim.x) {
+        i64 place = 2 * (row * parts + part);
+        LogSum theirs{sums[place], sums[place + 1]};
         sum.join(theirs);
     }
     join_sums(sum);
-    join_best(best, found);
-    if (threadIdx.x) return;
-    float normaliser = sum.most + logf(sum.sum);
-    is_failed[row] = !(normaliser - normaliser == 0);
-    for (int i = 0; i < kCount; i++) {
-        log_probs[row * kCount + i] = found.value[i] - normaliser;
-        tokens[row * kCount + i] = found.token[i];
-    }
+    join_best(best);
+    if (threadIdx.x == 0) write_row(best, sum, row, log_probs, tokens, is_failed);
 }
 
 // ---- advance ----

@@ -27,7 +27,7 @@ _SEARCH_THREADS = 64
 _BLOCKS = 264
 """Enough to keep a large GPU busy: two for each of its 132 multiprocessors."""
 _LEAST_PART = 4096
-"""Tokens of a row that a block of `rank_parts` reads at least."""
+"""Tokens of a row that a block of `rank` reads at least."""
 
 
 class SearchKernels:
@@ -54,20 +54,18 @@ class SearchKernels:
         """As `Search.choose` for sentences without options: the likeliest allowed tokens of logits
         (R, V), of which each row is contiguous. They do not change."""
         width, n_rows = _width(table), len(logits)
-        count = 2 * width
-        splits = max(1, min(_BLOCKS // n_rows, self._vocabulary // _LEAST_PART))
-        values, sums = (logits.new_empty(n_rows, splits, size) for size in (count, 2))
-        parts = values.new_empty(values.shape, dtype=torch.int64)
-        found = RowCandidates(
-            logits.new_empty(n_rows, count),
-            parts.new_empty(n_rows, count),
-            parts.new_empty(n_rows, dtype=torch.bool),
-        )
-        read = (logits, logits.stride(0), splits, table.slots, table.beams)
-        grid = Grid(n_rows, splits, _THREADS)
-        self._launch("rank_parts", width, grid, [self._state, *read, values, parts, sums])
-        grid = Grid(n_rows, 1, min(_THREADS, 32 * splits))
-        self._launch("rank_rows", width, grid, [splits, values, parts, sums, *found])
+        count, threads = 2 * width, _THREADS if width <= _WIDEST // 2 else _THREADS // 2
+        parts = max(1, min(_BLOCKS // n_rows, self._vocabulary // _LEAST_PART))
+        values, sums = (logits.new_empty(n_rows, parts, size) for size in (count, 2))
+        apart = (values, torch.empty_like(values, dtype=torch.int32), sums)
+        tokens = table.slots.new_empty(n_rows, count)
+        is_failed = tokens.new_empty(n_rows, dtype=torch.bool)
+        found = RowCandidates(logits.new_empty(n_rows, count), tokens, is_failed)
+        read = (self._state, logits, logits.stride(0), parts, table.slots, table.beams)
+        self._launch("rank", width, Grid(n_rows, parts, threads), [*read, *apart, *found])
+        if parts > 1:
+            grid = Grid(n_rows, 1, 32)
+            self._launch("join_parts", width, grid, [parts, *apart, *found])
         return found
 
     def advance(self, candidates: RowCandidates, table: RowTable) -> Tensor:

@@ -64,7 +64,7 @@ void run(void (*kernel)(Values...), unsigned blocks, unsigned parts, unsigned th
                                   const int64_t *arguments) {                                 \
         run(name, blocks, parts, threads, arguments);                                         \
     }
-LAUNCHER(rank_parts)
-LAUNCHER(rank_rows)
+LAUNCHER(rank)
+LAUNCHER(join_parts)
 LAUNCHER(advance)
 LAUNCHER(reorder)

@@ -31,7 +31,7 @@ from tests.model.network.reference import (
 )
 from tests.model.test_runner import mixed_sentences, texts
 
-ALL = {"rank_parts", "rank_rows", "advance", "reorder"}
+ALL = {"rank", "advance", "reorder"}
 
 
 @pytest.fixture
