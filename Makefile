@@ -108,8 +108,10 @@ wheel-arm: export _PYTHON_HOST_PLATFORM = linux-aarch64
 wheel-arm: .venv/with-supply ## the same for 64-bit Arm (Debian's package g++-aarch64-linux-gnu)
 	$(WHEEL) -C--build-option=--plat-name=manylinux_2_34_aarch64
 
-native-check: ## build the C++ with warnings as errors, and run it under sanitizers (6 minutes; needs g++)
+native-check: $(TESTING) ## build the C++ with warnings as errors, and run it and the GPU's kernels under sanitizers (7 minutes; needs g++)
 	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check
+	OMP_NUM_THREADS=1 KERNEL_FLAGS="-fsanitize=thread -g" TSAN_OPTIONS=exitcode=66 LD_PRELOAD=$$($(CXX) -print-file-name=libtsan.so) \
+		$(BIN)/python -m pytest -s --timeout 0 tests/model/backends/test_kernels.py -k "threads or ranked or loop"
 
 native-check-arm: ## the same for 64-bit Arm, emulated (5 minutes; needs g++-aarch64-linux-gnu and qemu-user)
 	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check ROUNDS=2 arm

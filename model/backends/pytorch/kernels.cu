@@ -3,7 +3,7 @@
 // needs some 150 launches for it, and a launch takes longer than the work.
 //
 // The rules are those of model.backends.pytorch.search, and so are the names. WIDTH is the widest
-// beam, a power of two. Any number of threads gives the same result: the tests build this file with a
+// beam, a power of two; the other constants are those of model.decoding.search_rules. Any number of threads gives the same result: the tests build this file with a
 // C++ compiler and run the threads of a block as threads of the CPU.
 
 typedef long long i64;
@@ -34,7 +34,7 @@ struct State {
     const i64 *codes, *next_state;  // of Utf8Tensors; null if nothing is forbidden
     const u8 *is_forbidden;
     const i64 *copied;  // (vocabulary): the place of a copied piece in is_held, or -1
-    i64 num_codes, vocabulary, eos, loop_span, longest_loop;
+    i64 num_codes, vocabulary, eos;
 };
 
 // ---- rank ----
@@ -219,7 +219,6 @@ struct Decision {
     int origin[WIDTH];          // of finished hypotheses: an old one, or WIDTH + a candidate
     float score[WIDTH];         // of finished hypotheses
     i64 finished_length[WIDTH];
-    bool is_looping;
 };
 
 __device__ float penalty(const State &state, i64 slot, i64 length) {
@@ -298,7 +297,6 @@ __device__ void decide(const State &state, i64 slot, int beam, int width, i64 le
     bool is_done = worst >= bound || (beam == 1 && has_ended) || is_over;
     *at<i64>(state.status, slot) = is_done ? kDone : kRunning;
     *at<i64>(state.length, slot) = length;
-    decision.is_looping = false;
 }
 
 // Each finished hypothesis takes over the history of its origin, and each live one that of its
@@ -387,18 +385,20 @@ __device__ void spell(const State &state, i64 slot, const Decision &decision) {
 
 // Whether the best live hypothesis ends in nothing but repetitions; a prefix that was asked for does
 // not count. A thread tries a period.
-__device__ void notice_loop(const State &state, i64 slot, i64 length, Decision &decision) {
-    if (length >= *at<i64>(state.prefix_length, slot) + state.loop_span) {
-        const i64 *tail = at<i64>(state.live_tokens, slot) + length - state.loop_span;
-        for (int period = threadIdx.x + 1; period <= state.longest_loop; period += blockDim.x) {
-            bool is_repeated = true;
-            for (int i = period; is_repeated && i < state.loop_span; i++)
-                is_repeated = tail[i] == tail[i - period];
-            if (is_repeated) decision.is_looping = true;
-        }
+__device__ void notice_loop(const State &state, i64 slot, i64 length) {
+    __shared__ bool is_repeated[LONGEST_LOOP];
+    bool is_long = length >= *at<i64>(state.prefix_length, slot) + LOOP_SPAN;
+    const i64 *tail = at<i64>(state.live_tokens, slot) + length - LOOP_SPAN;
+    for (int period = threadIdx.x + 1; period <= LONGEST_LOOP; period += blockDim.x) {
+        int place = period;
+        while (is_long && place < LOOP_SPAN && tail[place] == tail[place - period]) place++;
+        is_repeated[period - 1] = place == LOOP_SPAN;
     }
     __syncthreads();
-    if (threadIdx.x == 0) *at<u8>(state.is_stuck, slot) = decision.is_looping;
+    if (threadIdx.x) return;
+    bool is_stuck = false;
+    for (bool one : is_repeated) is_stuck |= one;
+    *at<u8>(state.is_stuck, slot) = is_stuck;
 }
 
 // Extend the live hypotheses of each slot by one token. by_slot (slots, width): the rows of each
@@ -428,7 +428,7 @@ extern "C" __global__ void advance(const State *state_of, const i64 *by_slot, i6
     write_tokens(state, slot, beam, length, decision, parents);
     spell(state, slot, decision);
     __syncthreads();
-    notice_loop(state, slot, length, decision);
+    notice_loop(state, slot, length);
 }
 
 // ---- reorder ----

@@ -16,7 +16,6 @@ from model.backends.pytorch.cache import RowCache
 from model.backends.pytorch.nvrtc import Argument, CudaLauncher, Grid, Launch, address
 from model.backends.pytorch.rows import RowCandidates, RowTable
 from model.backends.pytorch.search_state import SearchState
-from model.decoding.search_rules import LONGEST_LOOP, LOOP_SPAN
 
 _logger = logging.getLogger(__name__)
 _WIDEST = 16
@@ -42,7 +41,7 @@ class SearchKernels:
         numbers = [number for column in _columns(search) for number in column]
         numbers += [address(table) for table in self._tables]
         num_codes = 0 if search.utf8 is None else search.utf8.next_state.size(1)
-        numbers += [num_codes, vocabulary, search.eos_id, LOOP_SPAN, LONGEST_LOOP]
+        numbers += [num_codes, vocabulary, search.eos_id]
         self._state = torch.tensor(numbers, dtype=torch.int64).to(search.length.device)
 
     def fit(self, table: RowTable) -> bool:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from model.backends.pytorch.devices import ONE_RECORDING
+from model.decoding.search_rules import LONGEST_LOOP, LOOP_SPAN
 
 SOURCE = Path(__file__).with_name("kernels.cu")
 
@@ -60,6 +61,11 @@ def address(argument: Argument) -> int:
     return argument or 0
 
 
+def constants(width: int) -> list[str]:
+    """The options of a compiler that define what kernels.cu does not."""
+    return [f"-DWIDTH={width}", f"-DLOOP_SPAN={LOOP_SPAN}", f"-DLONGEST_LOOP={LONGEST_LOOP}"]
+
+
 @functools.cache
 def _function(device: torch.device, name: str, width: int) -> Any:
     from cuda.bindings import driver
@@ -83,7 +89,7 @@ def _compiled(architecture: int, width: int) -> bytes:
     from cuda.bindings import nvrtc
 
     program = _checked(nvrtc.nvrtcCreateProgram(SOURCE.read_bytes(), b"kernels.cu", 0, [], []))
-    options = [f"--gpu-architecture=sm_{architecture}", f"-DWIDTH={width}", "--std=c++17"]
+    options = [f"--gpu-architecture=sm_{architecture}", "--std=c++17", *constants(width)]
     outcome = nvrtc.nvrtcCompileProgram(program, len(options), [o.encode() for o in options])
     if outcome[0]:
         log = bytes(_checked(nvrtc.nvrtcGetProgramLogSize(program)))

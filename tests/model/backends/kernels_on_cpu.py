@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from model.backends.pytorch.nvrtc import Argument, Grid, address
+from model.backends.pytorch.nvrtc import Argument, Grid, address, constants
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
 
@@ -35,6 +36,7 @@ def _library(width: int) -> ctypes.CDLL:
     target = directory / f"kernels_{width}.so"
     flags = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", "-Wno-unknown-pragmas"]
     flags += ["-Wl,-Bsymbolic"]  # the C library has an `advance` too
-    command = ["g++", *flags, f"-DWIDTH={width}", str(_SOURCE), "-o", str(target)]
+    flags += os.environ.get("KERNEL_FLAGS", "").split()  # of `make native-check`: a sanitizer
+    command = ["g++", *flags, *constants(width), str(_SOURCE), "-o", str(target)]
     subprocess.run(command, check=True)
     return ctypes.CDLL(str(target))

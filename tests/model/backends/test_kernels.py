@@ -16,7 +16,7 @@ from model.backends.pytorch.rows import RowCandidates, RowTable, likeliest
 from model.backends.pytorch.search import Search
 from model.backends.pytorch.search_state import SearchState
 from model.decoding.options import DecodingOptions
-from model.decoding.search_rules import SearchSizes, SearchTokens, Status
+from model.decoding.search_rules import LOOP_SPAN, SearchSizes, SearchTokens, Status
 from model.decoding.sentence import SourceSentence
 from tests.model.backends.kernels_on_cpu import CpuLauncher
 from tests.model.network.reference import (
@@ -173,8 +173,30 @@ def test_threads_of_a_block_advance_and_reorder_as_pytorch_does(beam_size: int) 
     assert [[h.ids for h in one] for one in found] == [[h.ids for h in one] for one in expected]
 
 
+@torch.inference_mode()
+def test_a_loop_ends_a_search_whatever_thread_finds_it() -> None:
+    """The same token again and again has every period."""
+    kernels, table = kernels_for(2, 10, 20)
+    options, search = DecodingOptions(beam_size=2, max_length=29), kernels._search
+    assert isinstance(search, Search)
+    start(search, [SourceSentence([5, EOS], options)] * 5, [29] * 5)
+    log_probs = -torch.arange(1.0, 5.0).expand(10, 4).contiguous()
+    offers = RowCandidates(
+        log_probs, torch.arange(5, 9).expand(10, 4).contiguous(), no_failures(10)
+    )
+    for length in range(1, LOOP_SPAN + 2):
+        assert search.status.tolist() == [Status.RUNNING] * 5
+        kernels.advance(offers, table)
+        assert search.is_stuck.tolist() == [length >= LOOP_SPAN] * 5
+    assert search.status.tolist() == [Status.DONE] * 5
+
+
 def random_offers(rows: int, count: int, generator: torch.Generator) -> RowCandidates:
     """Any tokens of 20, best first; sometimes the end of the sentence."""
     log_probs = -torch.rand(rows, count, generator=generator).cumsum(1)
     tokens = torch.stack([torch.randperm(20, generator=generator)[:count] for _ in range(rows)])
-    return RowCandidates(log_probs, tokens, torch.zeros(rows, dtype=torch.bool))
+    return RowCandidates(log_probs, tokens, no_failures(rows))
+
+
+def no_failures(rows: int) -> torch.Tensor:
+    return torch.zeros(rows, dtype=torch.bool)
