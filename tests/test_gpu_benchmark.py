@@ -25,7 +25,9 @@ TESTS = ["tests.conftest", "tests.model.backends.test_gpu"]
 PEERS = ["benchmarks.peers.shapes", "benchmarks.peers.ctranslate2_service"]
 UNNEEDED = ["model.importers.resolve._download", "benchmarks.peers.shapes._read"]
 UNNEEDED += ["service.app._make_tracer", "service.http.access.windows._connect"]
-"""Functions that download, read a corpus, send traces, and count in Redis."""
+UNNEEDED += ["model.backends.pytorch.nvrtc._bindings"]
+"""Functions that download, read a corpus, send traces, and count in Redis; one that imports what
+only PyTorch's CUDA build brings."""
 WITH_PEERS = ["benchmarks.gpu.peers._marian", "benchmarks.gpu.cores._prepared"]
 
 

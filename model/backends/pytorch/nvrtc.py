@@ -44,14 +44,14 @@ class CudaLauncher:
         _function(device, "advance", 1)
 
     def __call__(self, name: str, width: int, grid: Grid, arguments: Sequence[Argument]) -> None:
-        from cuda.bindings import driver
-
         function = _function(self._device, name, width)
         stream = torch.cuda.current_stream(self._device).cuda_stream
         values = tuple(map(address, arguments))
         types = (ctypes.c_void_p,) * len(values)
         blocks = (grid.blocks, grid.parts, 1, grid.threads, 1, 1)
-        _checked(driver.cuLaunchKernel(function, *blocks, 0, stream, (values, types), 0))
+        _checked(
+            _bindings().driver.cuLaunchKernel(function, *blocks, 0, stream, (values, types), 0)
+        )
 
 
 def address(argument: Argument) -> int:
@@ -68,26 +68,23 @@ def constants(width: int) -> list[str]:
 
 @functools.cache
 def _function(device: torch.device, name: str, width: int) -> Any:
-    from cuda.bindings import driver
-
-    return _checked(driver.cuModuleGetFunction(_module(device, width), name.encode()))
+    module = _module(device, width)
+    return _checked(_bindings().driver.cuModuleGetFunction(module, name.encode()))
 
 
 @functools.cache
 def _module(device: torch.device, width: int) -> Any:
-    from cuda.bindings import driver
-
     major, minor = torch.cuda.get_device_capability(device)
     with ONE_RECORDING, torch.cuda.device(device):
         torch.cuda.synchronize()  # the device's context is current from here on
-        return _checked(driver.cuModuleLoadData(_compiled(10 * major + minor, width)))
+        code = _compiled(10 * major + minor, width)
+        return _checked(_bindings().driver.cuModuleLoadData(code))
 
 
 @functools.cache
 def _compiled(architecture: int, width: int) -> bytes:
     """The machine code of all kernels."""
-    from cuda.bindings import nvrtc
-
+    nvrtc = _bindings().nvrtc
     program = _checked(nvrtc.nvrtcCreateProgram(SOURCE.read_bytes(), b"kernels.cu", 0, [], []))
     options = [f"--gpu-architecture=sm_{architecture}", "--std=c++17", *constants(width)]
     outcome = nvrtc.nvrtcCompileProgram(program, len(options), [o.encode() for o in options])
@@ -98,6 +95,15 @@ def _compiled(architecture: int, width: int) -> bytes:
     code = bytes(_checked(nvrtc.nvrtcGetCUBINSize(program)))
     _checked(nvrtc.nvrtcGetCUBIN(program, code))
     return code
+
+
+@functools.cache
+def _bindings() -> Any:
+    """The package cuda.bindings, where PyTorch is built for CUDA."""
+    import cuda.bindings.driver
+    import cuda.bindings.nvrtc
+
+    return cuda.bindings
 
 
 def _checked(outcome: Sequence[Any]) -> Any:
