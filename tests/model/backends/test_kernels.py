@@ -115,6 +115,23 @@ def test_who_joins_leaves_or_is_streamed_at_any_step_translates_as_alone(
     assert launcher.names == ALL
 
 
+def test_beams_that_the_kernels_do_not_know_come_and_go_beside_others(
+    launcher: CpuLauncher,
+) -> None:
+    """A step with a beam of 20 is PyTorch's, and the next one the kernels' again."""
+    model, rng = tiny_model(vocab_size=60, seed=3), random.Random(3)
+    sizes = [20 if n in (5, 11) else (1, 4, 2)[n % 3] for n in range(16)]
+    sentences = [
+        SourceSentence([5 + n, 7, EOS], DecodingOptions(beam_size=size, max_length=9))
+        for n, size in enumerate(sizes)
+    ]
+    one = tiny_runner(model, backend="eager")
+    alone = [run_to_end(one, [sentence])[0] for sentence in sentences]
+    run = run_at_random(tiny_runner(model, 4, 30, backend="graphs"), sentences, rng)
+    assert texts([run.results[n] for n in sorted(run.results)]) == texts(alone)
+    assert launcher.names == ALL
+
+
 def test_bytes_make_characters_and_pieces_are_copied(launcher: CpuLauncher) -> None:
     """Tokens 4 to 9 are bytes, 10 is copied if the source has 11, and 12 never."""
     options = [DecodingOptions(beam_size=size, max_length=30) for size in (1, 2, 4, 6)]
