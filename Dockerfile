@@ -42,7 +42,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     esac \
     && find /opt/venv -type d -name tests -prune -exec rm -r {} + \
     && cd /opt/venv/lib/python3*/site-packages \
-    && strip --strip-unneeded uvloop/*.so hf_xet/*.so yaml/*.so regex/*.so httptools/*/*.so sentencex/*.so
+    && strip --strip-unneeded hf_xet/*.so yaml/*.so regex/*.so httptools/*/*.so sentencex/*.so
 
 WORKDIR /src
 COPY LICENSE README.md pyproject.toml setup.py dragoman.py ./

@@ -120,9 +120,11 @@ def _with_own_name(settings: Settings, listener: socket.socket) -> Settings:
 
 def _bind(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     """A listening socket; a port in use fails before the server starts, unless both share it."""
+    from service.server import listening_socket
+
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address, family=family, reuse_port=is_shared)
+        return listening_socket(address, family, is_shared=is_shared)
     except OSError as error:
         fail(f"cannot listen on {host} port {port}: {error.strerror or error}")
     except ValueError as error:  # no host name, or the system cannot share ports

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import uvicorn
 from fastapi import FastAPI
 
-from service.server import uvicorn_config
+from service.server import listening_socket, uvicorn_config
 from tests.service.fakes import until
 
 
@@ -46,7 +46,7 @@ class Served:
 @contextlib.contextmanager
 def served(app: FastAPI, trusted_proxies: Sequence[str] = (), port: int = 0) -> Iterator[Served]:
     server = uvicorn.Server(uvicorn_config(app, 2**20, trusted_proxies))
-    with socket.create_server(("127.0.0.1", port)) as listener:
+    with listening_socket(("127.0.0.1", port)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
