@@ -1,10 +1,11 @@
-// The search's part of a step on a GPU: rank the next tokens of every row, advance the hypotheses of
-// every slot, and give each hypothesis the keys and values of the one that it goes on from. PyTorch
-// needs some 150 launches for it, and a launch takes longer than the work.
+// The search's part of a step on a GPU: rank the next tokens of every row, advance the hypotheses
+// of every slot, and give each hypothesis the keys and values of the one that it goes on from.
+// PyTorch needs some 150 launches for it, and a launch takes longer than the work.
 //
 // The rules are those of model.backends.pytorch.search, and so are the names. WIDTH is the widest
-// beam, a power of two; the other constants are those of model.decoding.search_rules. Any number of threads gives the same result: the tests build this file with a
-// C++ compiler and run the threads of a block as threads of the CPU.
+// beam, a power of two; LOOP_SPAN and LONGEST_LOOP are those of model.decoding.search_rules. Any
+// number of threads gives the same result: the tests build this file with a C++ compiler, and run
+// the threads of a block as threads of the CPU.
 
 typedef long long i64;
 typedef unsigned char u8;
@@ -131,8 +132,8 @@ __device__ bool may_follow(const State &state, i64 slot, i64 spelling, i64 token
     return piece < 0 || *at<u8>(state.is_held, slot, piece);
 }
 
-// What a row offers: log_probs and tokens (rows, kCount), best first, and is_failed (rows): whether its
-// scores are not finite. Thread 0 writes it.
+// What a row offers: log_probs and tokens (rows, kCount), best first, and is_failed (rows): whether
+// its scores are not finite. Thread 0 writes it.
 __device__ void write_row(const Best &best, const LogSum &sum, i64 row, float *log_probs,
                           i64 *tokens, u8 *is_failed) {
     float normaliser = sum.most + logf(sum.sum);
@@ -145,8 +146,8 @@ __device__ void write_row(const Best &best, const LogSum &sum, i64 row, float *l
 }
 
 // Rank each row of logits (rows, stride) in so many parts. A single part is written as `write_row`
-// does; several go to part_values and part_tokens (rows, parts, kCount) and sums (rows, parts, 2), for
-// `join_parts`.
+// does; several go to part_values and part_tokens (rows, parts, kCount) and sums (rows, parts, 2),
+// for `join_parts`.
 extern "C" __global__ void __launch_bounds__(kMostThreads)
 rank(const State *state_of, const float *logits, i64 stride, i64 parts, const i64 *slots,
      const i64 *beams, float *part_values, int *part_tokens, float *sums, float *log_probs,
@@ -383,8 +384,8 @@ __device__ void spell(const State &state, i64 slot, const Decision &decision) {
     }
 }
 
-// Whether the best live hypothesis ends in nothing but repetitions; a prefix that was asked for does
-// not count. A thread tries a period.
+// Whether the best live hypothesis ends in nothing but repetitions; a prefix that was asked for
+// does not count. A thread tries a period.
 __device__ void notice_loop(const State &state, i64 slot, i64 length) {
     __shared__ bool is_repeated[LONGEST_LOOP];
     bool is_long = length >= *at<i64>(state.prefix_length, slot) + LOOP_SPAN;
@@ -402,8 +403,8 @@ __device__ void notice_loop(const State &state, i64 slot, i64 length) {
 }
 
 // Extend the live hypotheses of each slot by one token. by_slot (slots, width): the rows of each
-// slot; log_probs and tokens (rows, offered), is_failed (rows): what each row offers, at most kCount
-// tokens; parents (slots, WIDTH): the hypothesis that each one goes on from.
+// slot; log_probs and tokens (rows, offered), is_failed (rows): what each row offers, at most
+// kCount tokens; parents (slots, WIDTH): the hypothesis that each one goes on from.
 extern "C" __global__ void advance(const State *state_of, const i64 *by_slot, i64 width,
                                    i64 offered, const float *log_probs, const i64 *tokens,
                                    const u8 *is_failed, int *parents) {
@@ -438,8 +439,8 @@ struct alignas(16) Unit {
 };
 
 // Each row takes over the keys and values of the row of its parent. cache: (planes, rows, heads,
-// positions, head size) in bytes; parents as of `advance`. A thread moves the same bytes of all rows
-// of a slot, so that none is overwritten unread.
+// positions, head size) in bytes; parents as of `advance`. A thread moves the same bytes of all
+// rows of a slot, so that none is overwritten unread.
 extern "C" __global__ void reorder(const State *state_of, const int *parents, const i64 *by_slot,
                                    i64 width, char *cache, i64 plane_bytes, i64 row_bytes,
                                    i64 head_bytes, i64 position_bytes) {
