@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import signal
 import socket
@@ -21,6 +22,13 @@ _logger = logging.getLogger(__name__)
 _IDLE_SECONDS = 75  # longer than the 60 s of load balancers
 _SHUTDOWN_SECONDS = 5
 _LAST_ANSWERS_SECONDS = 0.1
+_ACCEPTED_AT_ONCE = 64
+"""Connections that the event loop accepts in one iteration. asyncio tries as often while no file
+descriptor is left, too."""
+_BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+_COMPLAINT_SECONDS = 10
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def uvicorn_config(
@@ -30,12 +38,13 @@ def uvicorn_config(
     count.
 
     Below errors uvicorn logs URLs and what clients send. A busy app reads a pong late, so that a
-    late one does not end a connection. asyncio's own loop accepts all connections that wait in one
-    turn; uvloop accepts one, so that kept connections that are busy shut new ones out for seconds.
+    late one does not end a connection. uvloop accepts one connection in an iteration of the event
+    loop, so that busy connections shut new ones out for seconds.
     """
     return uvicorn.Config(
         app,
         loop="asyncio",
+        backlog=_ACCEPTED_AT_ONCE,
         http=HttpProtocol,
         ws=WebSocketProtocol,
         log_config=None,
@@ -52,12 +61,12 @@ def uvicorn_config(
 
 
 def listening_socket(
-    address: Any, family: int = socket.AF_INET, *, is_shared: bool = False
+    address: tuple[Any, ...], family: int = socket.AF_INET, *, is_shared: bool = False
 ) -> socket.socket:
     """A socket that listens on an address; `is_shared`: others may listen there too.
 
-    Its connections inherit that answers are not held back to fill a packet, which asyncio asks for
-    only if the socket names its protocol; it costs 40 ms a request. Raises OSError and ValueError.
+    Its connections inherit TCP_NODELAY, which asyncio sets only if a socket names its protocol:
+    without it an answer waits 40 ms. Raises OSError and ValueError.
     """
     listener = socket.create_server(address, family=family, reuse_port=is_shared)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
@@ -80,11 +89,14 @@ class Server(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._draining: asyncio.Task[None] | None = None
         self._num_signals = 0
+        self._next_complaint = 0.0
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
-        self._loop.set_exception_handler(log_unforeseen)
+        self._loop.set_exception_handler(self._log_unforeseen)
         await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_BACKLOG)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -129,7 +141,11 @@ class Server(uvicorn.Server):
                 server.close()
         self._shared.close()
 
-
-def log_unforeseen(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log without asyncio's message: it shows callback arguments, which hold clients' data."""
-    _logger.error("unforeseen error on the event loop", exc_info=context.get("exception"))
+    def _log_unforeseen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log without asyncio's message: it shows callback arguments, which hold clients' data."""
+        error = context.get("exception")
+        if not (isinstance(error, OSError) and error.errno in _EXHAUSTED):
+            _logger.error("unforeseen error on the event loop", exc_info=error)
+        elif loop.time() >= self._next_complaint:
+            self._next_complaint = loop.time() + _COMPLAINT_SECONDS
+            _logger.error("new connections wait: %s", error.strerror)

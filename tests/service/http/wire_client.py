@@ -50,6 +50,10 @@ class ServerProcess:
         found = psutil.Process(self._process.pid).net_connections("tcp")
         return sum(c.laddr.port == self.port and c.status != "LISTEN" for c in found)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def get(self, path: str) -> httpx.Response:
         return httpx.get(self.url + path, timeout=WAIT_SECONDS)
 

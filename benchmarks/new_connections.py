@@ -3,7 +3,7 @@
 So many clients keep their connections and send one sentence after the other. Meanwhile others come,
 one after the other or many at once; each connects, sends a sentence and leaves.
 
-    python -m benchmarks.newcomers
+    python -m benchmarks.new_connections
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAUSE_SECONDS = 0.05
 _WARM_SECONDS = 1.0
 
 
-async def one_newcomer(request: bytes) -> float:
+async def one_connection(request: bytes) -> float:
     """Seconds from connecting until the answer has come."""
     client, began = Client(), time.perf_counter()
     try:
@@ -50,15 +50,15 @@ async def measure(clients: int, crowd: int, seconds: float, beam: int) -> None:
     kept.clear()
     coming = list[asyncio.Task[float]]()
     while time.perf_counter() < ends - seconds / 2:
-        coming.append(asyncio.create_task(one_newcomer(next(requests))))
+        coming.append(asyncio.create_task(one_connection(next(requests))))
         await asyncio.sleep(_PAUSE_SECONDS)
-    at_once = await asyncio.gather(*(one_newcomer(next(requests)) for _ in range(crowd)))
+    at_once = await asyncio.gather(*(one_connection(next(requests)) for _ in range(crowd)))
     single = await asyncio.gather(*coming)
     await asyncio.gather(*working)
     client.close()
     _print(f"{clients} kept", kept)
-    _print("newcomers, one after the other", single)
-    _print(f"{crowd} newcomers at once", at_once)
+    _print("new, one after the other", single)
+    _print(f"{crowd} new ones at once", at_once)
 
 
 def _print(name: str, taken: Sequence[float]) -> None:
