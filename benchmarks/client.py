@@ -76,7 +76,7 @@ class Client:
     def _take(self) -> _Connection | None:
         """One that the server has not closed meanwhile."""
         while self._idle:
-            connection = self._idle.pop(0)
+            connection = self._idle.pop()
             if connection.is_open:
                 return connection
         return None

@@ -61,7 +61,7 @@ ROUNDS = (
     Round(10, {"single": speed.single}),
     Round(25, {"peers": peers.peers}),
     Round(15, {"profile": profiles.profile}),
-    Round(10, {"ways": speed.ways}),
+    Round(10, {"backends": speed.backends}),
     Round(40, {"service": service.service}),
     Round(15, {"encoder": encoder.encoder}),
     Round(60, {"cores": cores.cores}),

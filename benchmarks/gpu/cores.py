@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -71,17 +72,15 @@ def _divided(every: Sequence[int], number: int) -> list[Sequence[int]]:
 
 @contextlib.contextmanager
 def _ours(groups: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    with contextlib.ExitStack() as stack:
-        ports = [free_port() for _ in groups]
-        for port, own in zip(ports, groups, strict=True):
-            stack.enter_context(_started(serve_command("cpu", port), port, own))
+    """A server on each group of cores; they start side by side -> their ports."""
+    ports = [free_port() for _ in groups]
+    servers = [
+        running(serve_command("cpu", port), port, "/health/ready", own)
+        for port, own in zip(ports, groups, strict=True)
+    ]
+    with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(servers)) as threads:
+        list(threads.map(stack.enter_context, servers))
         yield ports
-
-
-@contextlib.contextmanager
-def _started(command: Sequence[str], port: int, own: Sequence[int]) -> Iterator[None]:
-    with running(command, port, "/health/ready", own):
-        yield
 
 
 @contextlib.contextmanager

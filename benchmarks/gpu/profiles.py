@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.gpu.figures import note
 from benchmarks.gpu.models import half, random_model, random_sentences, runner_of, shapes_for
-from benchmarks.gpu.speed import wait
+from benchmarks.gpu.speed import record_encodings, wait
 from model.network.config import ModelConfig
 from model.offline import translate_all
 from model.runner import Runner
@@ -32,8 +32,7 @@ def profile(device: str) -> None:
 def _profile(name: str, config: ModelConfig, slots: int, beam: int, device: str) -> None:
     runner = runner_of(random_model(config, device), slots, beam, half(device), longest=64)
     given = random_sentences(config, 4 * slots, beam)
-    with runner._decoder.in_use():
-        runner._decoder.warm_up()
+    record_encodings(runner)
     for _ in range(2):
         translate_all(runner, given)
     note("kernels", model=name, slots=slots, beam=beam, **_kernels(runner, device))

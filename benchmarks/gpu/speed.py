@@ -1,4 +1,4 @@
-"""How fast: steps by themselves, in each way to run them, whole translations, one sentence."""
+"""How fast: steps by themselves, with each backend, whole translations, one sentence."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import functools
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import torch
 
 from benchmarks.gpu.figures import note
 from benchmarks.gpu.models import (
+    ZH_EN,
     graphed_step,
     half,
     random_model,
@@ -23,7 +24,8 @@ from benchmarks.gpu.models import (
 )
 from model.backends.pytorch.cuda_graphs import GraphedStep
 from model.backends.selection import Backend
-from model.decoding.sentence import SourceSentence
+from model.checkpoint.reference import load_checkpoint
+from model.decoding.sentence import Finished, SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 from service.commands.process import without_collection
@@ -31,8 +33,8 @@ from service.commands.process import without_collection
 _WARM_STEPS = 4
 _STEPS = 15
 _ROWS = (1, 64, 256, 1024, 4096)
-_WAYS: tuple[Backend, ...] = ("eager", "graphs")
-_WAY_CROWDS = {
+_BACKENDS: tuple[Backend, ...] = ("eager", "graphs")
+_BACKEND_CROWDS = {
     "bundled": ((64, 4), (1, 1), (64, 1), (1024, 1)),
     "opus": ((128, 4), (1, 1), (128, 1)),
 }
@@ -86,31 +88,25 @@ def steps(device: str) -> None:
                 slots = max(1, rows // beam)
                 try:
                     runner = runner_of(model, slots, beam, half(device), longest=64)
-                    _time_steps("step", name, "graphs", runner, beam, device)
+                    _time_steps(name, "graphs", runner, beam, device)
                 except (MemoryError, torch.OutOfMemoryError) as error:
                     note("step", model=name, slots=slots, beam=beam, failed=str(error)[:200])
                 _forget()
 
 
-def ways(device: str) -> None:
+def backends(device: str) -> None:
     """The same steps operation by operation and recorded."""
-    for way in _WAYS:
-        for name, crowds in _WAY_CROWDS.items():
-            _try_way(name, way, crowds, device)
+    for backend in _BACKENDS:
+        for name, crowds in _BACKEND_CROWDS.items():
+            if config := shapes_for(device).get(name):
+                model = random_model(config, device)
+                for slots, beam in crowds:
+                    runner = runner_of(model, slots, beam, half(device), backend, longest=64)
+                    _time_steps(name, backend, runner, beam, device)
+                    _forget()
 
 
-def _try_way(name: str, way: Backend, crowds: Sequence[tuple[int, int]], device: str) -> None:
-    config = shapes_for(device).get(name)
-    if config is None:
-        return
-    model = random_model(config, device)
-    for slots, beam in crowds:
-        runner = runner_of(model, slots, beam, half(device), way, longest=64)
-        _time_steps("way", name, way, runner, beam, device)
-        _forget()
-
-
-def _time_steps(part: str, name: str, way: Backend, runner: Runner, beam: int, device: str) -> None:
+def _time_steps(name: str, backend: Backend, runner: Runner, beam: int, device: str) -> None:
     sentences = random_sentences(runner._config, runner.max_slots, beam, target=63)
     admission = milliseconds(lambda: runner.admit(sentences), device)
     first = milliseconds(lambda: [runner.step() for _ in range(_WARM_STEPS)], device)
@@ -118,7 +114,7 @@ def _time_steps(part: str, name: str, way: Backend, runner: Runner, beam: int, d
     whole = milliseconds(lambda: [runner.step() for _ in range(_STEPS)], device) / _STEPS
     host = 1000 * (time.thread_time() - began) / _STEPS
     note(
-        part, model=name, way=way, slots=runner.max_slots, beam=beam, step_ms=whole,
+        "step", model=name, backend=backend, slots=runner.max_slots, beam=beam, step_ms=whole,
         device_ms=_device_alone(runner, device), host_cpu_ms=host, first_admission_ms=admission,
         first_steps_ms=first, tokens_per_second=1000 * runner.max_slots / whole,
     )  # fmt: skip
@@ -146,12 +142,15 @@ def throughput(device: str) -> None:
 
 
 def real(device: str) -> None:
-    """The bundled model and real sentences."""
+    """The bundled model and real sentences: also words a second, as they are between spaces."""
+    decode = load_checkpoint(ZH_EN).tokenizer.decode
     crowds = ((1024, 1), (256, 4), (4096, 1), (64, 4)) if device != "cpu" else ((4, 1),)
     for slots, beam in crowds:
         runner = real_runner(device, slots, half(device))
         given = real_sentences(4 * slots, beam)
-        _time_translation("zh-en", runner, given, beam, device)
+        results, seconds = _time_translation("zh-en", runner, given, beam, device)
+        words = sum(len(decode(one.hypotheses[0].ids).split()) for one in results)
+        note("words", model="zh-en", slots=slots, beam=beam, words_per_second=words / seconds)
         _forget()
 
 
@@ -161,7 +160,7 @@ def single(device: str) -> None:
         model = random_model(config, device)
         for beam in (1, 4):
             runner = runner_of(model, 1, beam, half(device), longest=64)
-            _record_encodings(runner)
+            record_encodings(runner)
             given = random_sentences(config, 1, beam, target=20)
             taken = [
                 milliseconds(functools.partial(translate_all, runner, given), device)
@@ -172,10 +171,11 @@ def single(device: str) -> None:
 
 def _time_translation(
     name: str, runner: Runner, given: list[SourceSentence], beam: int, device: str
-) -> None:
-    """The second round records the steps that the first one ran; the third one is timed. No garbage
-    is collected meanwhile, as in a server, whose start left none."""
-    _record_encodings(runner)
+) -> tuple[list[Finished], float]:
+    """The second round records the steps that the first one ran; the third one is timed: its
+    results and seconds. No garbage is collected meanwhile, as in a server, whose start left none.
+    """
+    record_encodings(runner)
     translate_all(runner, given)
     translate_all(runner, given)
     with without_collection():
@@ -191,9 +191,10 @@ def _time_translation(
         host_share=host / seconds, recorded=step.num_recorded, refused=step.num_refused,
         reserved_gib=torch.cuda.max_memory_reserved() / 2**30 if device != "cpu" else None,
     )  # fmt: skip
+    return results, seconds
 
 
-def _record_encodings(runner: Runner) -> None:
+def record_encodings(runner: Runner) -> None:
     """As a server does at its start."""
     with runner._decoder.in_use():
         runner._decoder.warm_up()

@@ -130,6 +130,8 @@ def padded(weight: Tensor) -> Tensor:
     GPU need. The weight becomes a view of it; a second call finds it again."""
     size, width = weight.shape
     n_rows = -(-size // _ROWS) * _ROWS
+    if n_rows == size:
+        return weight.detach()
     shape, num_bytes = (n_rows, width), n_rows * width * weight.element_size()
     if weight.is_contiguous() and weight.untyped_storage().nbytes() == num_bytes:
         return weight.detach().as_strided(shape, weight.stride(), 0)

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from model.backends.pytorch import decoder
+from model.backends.pytorch import decoder, kernels
 from model.backends.pytorch.cache import RowCache
 from model.backends.pytorch.kernels import SearchKernels
 from model.backends.pytorch.rows import RowCandidates, RowTable, likeliest
@@ -83,6 +84,22 @@ def test_a_row_fails_if_its_scores_are_not_finite(bad: float) -> None:
     logits[1, 4321] = bad
     logits[3] = float("-inf")
     assert kernels.rank(logits, table).is_failed.tolist() == [False, True, False, True]
+
+
+@pytest.mark.parametrize("error", [ImportError("no cuda"), RuntimeError("no compiler\nat all")])
+def test_where_kernels_cannot_be_compiled_a_warning_says_so_and_there_are_none(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    known, _ = kernels_for(1, 1, 13)
+
+    def fail(device: torch.device) -> None:
+        raise error
+
+    monkeypatch.setattr(kernels, "CudaLauncher", fail)
+    monkeypatch.setattr(known._search, "length", SimpleNamespace(device=torch.device("cuda")))
+    assert kernels.search_kernels(known._search, known._rows, 13) is None
+    first_line = str(error).partition("\n")[0]
+    assert [record.message.rpartition(": ")[2] for record in caplog.records] == [first_line]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
