@@ -191,8 +191,10 @@ def test_a_stream_that_delivered_is_charged_once_however_it_ends(
         steps.allow(4)
         assert next(kinds) == "token"
         if end in ENDS:
-            threading.Thread(target=ENDS[end], args=(server, runner)).start()
-            until(lambda: end != "failed" or runner.fail_next_step)
+            ending = threading.Thread(target=ENDS[end], args=(server, runner))
+            ending.start()
+            if end == "failed":  # before the steps that would end it otherwise
+                ending.join()
             steps.allow(10**6)
         if end != "left":
             last = next(kind for kind in kinds if kind != "token")
