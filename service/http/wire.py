@@ -1,4 +1,5 @@
-"""Bounds that uvicorn lacks: the head of a request, and websocket frames with little content.
+"""Bounds that uvicorn lacks: the head of a request, websocket frames with little content, and the
+time that an answer waits for its reader.
 
 Slow clients, idle connections and connections per address are a proxy's work: deploy/nginx.conf.
 """
@@ -28,12 +29,42 @@ MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100
 _MAX_PIPELINED = 100
 _MAX_SMALL_FRAMES = 500
+_MOST_UNREAD_SECONDS = 60.0
 _LINGER_SECONDS = 2.0
 """Closing a connection while the client sends would reset it and lose the last answer."""
+MOST_UNREAD_SECONDS = 60.0
+"""Time in which a client takes 48 KiB of an answer that it does not read as fast as it comes."""
 _logger = logging.getLogger(__name__)
 
 
-class HttpProtocol(HttpToolsProtocol):
+class _EndsForSlowReaders(asyncio.Protocol):
+    """A connection that ends if what was written waits too long for its reader."""
+
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    most_unread_seconds = MOST_UNREAD_SECONDS
+    _end: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        """asyncio calls this when 64 KiB wait."""
+        super().pause_writing()
+        self._end = self.loop.call_later(self.most_unread_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """asyncio calls this when 16 KiB or fewer wait."""
+        super().resume_writing()
+        self._forget_end()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self._forget_end()
+
+    def _forget_end(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+
+
+class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
     """Refuses a head that is too large with 431 and one that is malformed with 400, in the format
     of the path's API. Ignores trailers, and ends a connection that sends them without end."""
 
@@ -102,7 +133,7 @@ class HttpProtocol(HttpToolsProtocol):
         _end_with(self.transport, self.loop, head + b"\r\n" + bytes(response.body))
 
 
-class WebSocketProtocol(WebSocketsSansIOProtocol):
+class WebSocketProtocol(_EndsForSlowReaders, WebSocketsSansIOProtocol):
     """Bounds frames, answers every handshake, and lets the client read why a connection ends."""
 
     def __init__(

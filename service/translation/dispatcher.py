@@ -33,6 +33,8 @@ from service.translation.translator import Pieces, Translator
 _RoutedJob = tuple[Route, ModelJob]
 """A route, and the job of its last model; with two hops, that job still has the source texts."""
 _Detections = Sequence[Detection | None]
+_Done = asyncio.Queue[TextPiece | list[TranslationResult] | None]
+"""The pieces of a stream that are not yet taken, and None at its end."""
 
 
 class _Prepared(NamedTuple):
@@ -134,17 +136,26 @@ class Dispatcher:
     async def stream(self, job: TranslationJob) -> AsyncGenerator[Pieces]:
         """Yield the translations in pieces, then all results; leaving the block cancels.
 
-        A text's joined pieces are its translation. Raises as `translate`.
+        A text's joined pieces are its translation. Raises as `translate`. The models are leased
+        until the engines have done their work; pieces that are not taken by then wait.
         """
-        async with self._leasing(job) as streams:
-            detections, prepared = await self._prepare(job, streams, is_streamed=True)
-            begun = [
-                await streams.enter_async_context(one.translators[0].stream(one.assembly))
-                if len(one.route) == 1
-                else None
-                for one in prepared
-            ]
-            yield self._follow(detections, prepared, begun, streams)
+        with self.in_progress(job):
+            async with contextlib.AsyncExitStack() as streams:
+                detections, prepared = await self._prepare(job, streams, is_streamed=True)
+                begun = [
+                    await streams.enter_async_context(one.translators[0].stream(one.assembly))
+                    if len(one.route) == 1
+                    else None
+                    for one in prepared
+                ]
+                work, done = streams.pop_all(), _Done()
+            pieces = self._follow(detections, prepared, begun, work)
+            filling = asyncio.create_task(_fill(done, pieces, work))
+            try:
+                yield _taken(done, filling)
+            finally:
+                filling.cancel()
+                await asyncio.gather(filling, return_exceptions=True)
 
     @contextlib.asynccontextmanager
     async def _leasing(self, job: TranslationJob) -> AsyncGenerator[contextlib.AsyncExitStack]:
@@ -155,8 +166,8 @@ class Dispatcher:
 
     @contextlib.contextmanager
     def in_progress(self, job: TranslationJob) -> Iterator[None]:
-        """Count a job as in progress while it may still use an engine; its deadline's error names
-        the deadline that it was given."""
+        """Count a job as in progress while it may still use an engine, or is read; its deadline's
+        error names the deadline that it was given."""
         self.num_in_progress += 1
         try:
             yield
@@ -305,6 +316,23 @@ class Dispatcher:
         expected = [own for code in preferred if (own := self.routes.known(code))]
         samples = (sample_of(text, text_format) for text in texts)
         return self._detector.detect_all(samples, candidates, expected)
+
+
+async def _fill(done: _Done, pieces: Pieces, work: contextlib.AsyncExitStack) -> None:
+    """Move the pieces into the queue as they come, then None, and end the work."""
+    try:
+        async with work:
+            async for piece in pieces:
+                done.put_nowait(piece)
+    finally:
+        done.put_nowait(None)
+
+
+async def _taken(done: _Done, filling: asyncio.Task[None]) -> Pieces:
+    """The pieces of the queue; raises what ended its filling."""
+    while (piece := await done.get()) is not None:
+        yield piece
+    await filling
 
 
 async def _run(prepared: _Prepared) -> list[TranslationResult]:

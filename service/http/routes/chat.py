@@ -15,6 +15,7 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.sse import format_sse_event
+from pydantic import Field
 from pydantic_core import to_json
 
 from service.errors import InvalidField, ServiceError, shown
@@ -35,6 +36,8 @@ from service.translation.translator import Pieces
 PATH, MODELS = "/v1/chat/completions", "/v1/models"
 _PAIR = re.compile(r"([A-Za-z]{2,8}(?:[-_][A-Z][A-Za-z]{1,3})?)-([A-Za-z]{2,8}(?:[-_]\w{2,4})?)")
 _ASKED = re.compile(r"\b(from|(?:in)?to)\W{1,3}(?:(?:the|simplified)\W{1,3})?([\w-]+)", re.I)
+_MOST_NAMED = 255
+"""Characters of the model's name, which each chunk of a stream repeats."""
 _MOST_ASKED = 4096
 """Characters of a system message that are searched for languages."""
 router = foreign_router()
@@ -43,7 +46,7 @@ router = foreign_router()
 class ChatRequest(RequestModel):
     """The fields that count; options of language models have no effect."""
 
-    model: str = ""
+    model: str = Field("", max_length=_MOST_NAMED)
     messages: Any
     stream: bool = False
 

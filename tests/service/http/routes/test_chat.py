@@ -62,7 +62,14 @@ def test_a_stream_that_fails_says_so(client: TestClient, runner: FakeRunner) -> 
 
 
 @pytest.mark.parametrize(
-    "fields", [{"model": "gpt-4o"}, {"model": "en-xx"}, {"messages": []}, {"messages": "Hi."}]
+    "fields",
+    [
+        {"model": "gpt-4o"},
+        {"model": "en-xx"},
+        {"model": "en-de" + "-" * 10_000, "stream": True},  # each chunk would repeat it
+        {"messages": []},
+        {"messages": "Hi."},
+    ],
 )
 def test_what_cannot_be_translated_is_refused(client: TestClient, fields: dict[str, Any]) -> None:
     answer = ask(client, **fields)
