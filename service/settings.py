@@ -164,10 +164,11 @@ class Settings(_Described):
     max_beam_size: Annotated[int, Field(ge=1, le=64)] = 16
     """Widest beam that a request may ask for; at most max_rows."""
     max_waiting_sentences: Annotated[int, Field(ge=1, le=10**7)] = 2048
-    """Sentences that may wait for a slot; beyond that 503. An empty queue accepts one request of
-    any size."""
-    max_waiting_tokens: Annotated[int, Field(ge=1, le=10**9)] = 65_536
-    """Source tokens of the sentences that may wait; beyond that 503."""
+    """Sentences that may wait for a slot; beyond that 503, except for a request within its client's
+    share. An empty queue accepts one request of any size."""
+    max_waiting_tokens: Annotated[int, Field(ge=1, le=10**9)] = 800_000
+    """Tokens that the waiting sentences may need, likewise: to encode, and to decode at most, for
+    each hypothesis of their beams."""
     max_prefill_tokens: Annotated[int, Field(ge=0, le=10**6)] = 0
     """Source tokens that are encoded between two decoding steps. 0: 1024 on a CPU, 1024 to 8192 on
     a GPU."""

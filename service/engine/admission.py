@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Collection
 
-from service.engine.sentence_task import SentenceTask
+from service.engine.sentence_task import EngineRequest, SentenceTask
 from service.errors import Overloaded
 
 
 class AdmissionControl:
-    """Counts waiting sentences and their source tokens, with a bound for each."""
+    """Counts waiting sentences and the most tokens that they may need, with a bound for each.
+
+    Beyond a bound a request is accepted if it is no larger than an equal share of it, so no request
+    and no client can shut out others. A share is the bound divided by the clients that wait, and by
+    the requests of the same client that wait, itself included.
+    """
 
     def __init__(self, max_sentences: int, max_tokens: int) -> None:
         self.max_sentences, self.max_tokens = max_sentences, max_tokens
         self.num_sentences = 0
         self.num_tokens = 0
         self._waiting: set[SentenceTask] = set()
+        self._clients: dict[str, Counter[EngineRequest]] = {}
+        """The number of waiting tasks of each request, by client."""
         self._lock = threading.Lock()
 
-    def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
+    def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
         """Raise Overloaded if this many more may not wait now.
 
         An empty queue accepts any one request, so a short queue still accepts one long request;
         the server bounds its characters. The check runs on the texts before they are split and
         tokenized, and again on the resulting sentences.
         """
+        num_clients = len(self._clients) + (client not in self._clients)
+        num_shares = num_clients * (len(self._clients.get(client, ())) + 1)
         for noun, added, waiting, limit in (
             ("sentences", num_sentences, self.num_sentences, self.max_sentences),
-            ("source tokens", num_tokens, self.num_tokens, self.max_tokens),
+            ("tokens", num_tokens, self.num_tokens, self.max_tokens),
         ):
-            if waiting and waiting + added > limit:
+            if waiting and waiting + added > limit and added * num_shares > limit:
                 raise Overloaded(
                     f"{waiting} {noun} are waiting, and of {added} more not all fit: "
                     f"at most {limit} may wait; try again later"
@@ -50,4 +60,11 @@ class AdmissionControl:
 
     def _count(self, tasks: Collection[SentenceTask], sign: int) -> None:
         self.num_sentences += sign * len(tasks)
-        self.num_tokens += sign * sum(task.num_tokens for task in tasks)
+        self.num_tokens += sign * sum(task.most_work for task in tasks)
+        for request, number in Counter(task.request for task in tasks).items():
+            requests = self._clients.setdefault(request.client, Counter())
+            requests[request] += sign * number
+            if not requests[request]:
+                del requests[request]
+            if not requests:
+                del self._clients[request.client]

@@ -23,6 +23,7 @@ from service.engine.sentence_task import (
     SentenceTask,
     Update,
     expected_work,
+    most_work,
 )
 from service.engine.sharing import SharedSentences
 from service.engine.worker import Worker
@@ -141,15 +142,15 @@ class Engine:
         if not self._is_running:
             raise self._unready()
 
-    def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
-        """Raise NotReady, Draining or Overloaded unless this much may wait."""
+    def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
+        """Raise NotReady, Draining or Overloaded unless this much of a client may wait."""
         self.require_ready()
-        self.admission.require_room(num_sentences, num_tokens)
+        self.admission.require_room(num_sentences, num_tokens, client)
 
-    def refusal(self, num_sentences: int = 1) -> ServiceError | None:
+    def refusal(self, num_sentences: int = 1, client: str = "") -> ServiceError | None:
         """Return the error that this many more sentences would raise now, or None."""
         try:
-            self.require_room(num_sentences)
+            self.require_room(num_sentences, client=client)
         except ServiceError as error:
             return error
         return None
@@ -161,16 +162,19 @@ class Engine:
         *,
         is_admitted: bool = False,
         prior_work: int = 0,
+        client: str = "",
     ) -> list[SentenceOutcome]:
         """Return one outcome per sentence, in order. Cancelling frees the slots by the next step.
 
         `prior_work`: the work of the outcomes that the same request had before; the sentences are
-        as urgent as those of a request with that work and theirs.
+        as urgent as those of a request with that work and theirs. `client`: whose share of the
+        queue they take.
         Sentences not done after `deadline_seconds` end with DeadlineExceeded. Raises as
         `require_room`, or only as `require_running` if the sentences belong to work admitted
         earlier (`is_admitted`); and InvalidField for a beam that can never fit.
         """
-        async with self._begun(sentences, deadline_seconds, is_admitted, prior_work) as request:
+        begun = self._begun(sentences, deadline_seconds, is_admitted, client, prior_work)
+        async with begun as request:
             return await request.future if sentences else []
 
     @contextlib.asynccontextmanager
@@ -180,12 +184,13 @@ class Engine:
         deadline_seconds: float | None = None,
         *,
         is_admitted: bool = False,
+        client: str = "",
     ) -> AsyncGenerator[AsyncIterator[Update]]:
         """Yield the sentences' updates as they arrive; leaving the block frees their slots.
 
         Only sentences with `is_streamed` send tokens before they end. Raises as `translate`.
         """
-        async with self._begun(sentences, deadline_seconds, is_admitted) as request:
+        async with self._begun(sentences, deadline_seconds, is_admitted, client) as request:
             yield request.updates()
 
     @contextlib.asynccontextmanager
@@ -194,6 +199,7 @@ class Engine:
         sentences: Sequence[SourceSentence],
         deadline_seconds: float | None,
         is_admitted: bool,
+        client: str,
         prior_work: int = 0,
     ) -> AsyncGenerator[EngineRequest]:
         """Submit a request; cancel it if the block ends before it is done."""
@@ -202,7 +208,8 @@ class Engine:
             raise InvalidField(f"beam_size must be at most {self.max_beam_size}, got {widest}")
         loop = asyncio.get_running_loop()
         work = prior_work + sum(map(expected_work, sentences)) if self._is_preemptive else 0
-        request = EngineRequest(loop.create_future(), time.monotonic(), len(sentences), work)
+        arrived, future = time.monotonic(), loop.create_future()
+        request = EngineRequest(future, arrived, len(sentences), work, client)
         with contextlib.ExitStack() as at_end:
             at_end.callback(self._cancel, request, "client")
             if deadline_seconds is not None:
@@ -218,10 +225,13 @@ class Engine:
         """Start the tasks that are neither in the cache nor computed for others; only these need
         room."""
         tasks = self._shared.join(request, sentences)
+        for task in tasks:
+            task.most_work = most_work(task.sentence, self.max_target_tokens)
         if is_admitted:
             self.require_running()
         elif tasks:
-            self.require_room(len(tasks), sum(task.num_tokens for task in tasks))
+            num_tokens = sum(task.most_work for task in tasks)
+            self.require_room(len(tasks), num_tokens, request.client)
         else:
             self.require_ready()
         for worker, own in self._assigned(tasks).items():

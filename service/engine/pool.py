@@ -160,11 +160,11 @@ class ModelPool(Generic[_Loaded]):
         if self.is_draining:
             raise _draining()
 
-    def refusal(self, num_sentences: int) -> ServiceError | None:
-        """An error if no model could accept this many more sentences now."""
+    def refusal(self, num_sentences: int, client: str) -> ServiceError | None:
+        """An error if no model could accept this many more sentences of a client now."""
         if self.is_draining:
             return _draining()
-        refusals = [engine.refusal(num_sentences) for engine in self.engines.values()]
+        refusals = [engine.refusal(num_sentences, client) for engine in self.engines.values()]
         return refusals[0] if len(refusals) == len(self.models) and all(refusals) else None
 
     @contextlib.asynccontextmanager

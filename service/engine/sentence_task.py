@@ -104,6 +104,8 @@ class SentenceTask:
     stepped_seconds: float = 0.0
     num_steps: int = 0
     """Of steps that leave tasks out."""
+    most_work: int = 0
+    """What it may need, as `most_work` of the sentence; counted while it waits."""
     is_streamed: bool = field(init=False)
     """Whether the runner was asked for its tokens."""
     request_work: int = field(init=False)
@@ -175,6 +177,8 @@ class EngineRequest:
     expected_work: int = 0
     """Of all sentences, and the work that the request had before; 0 makes all requests equally
     urgent."""
+    client: str = ""
+    """Whose share of the queue it takes."""
     ends_seconds: float = math.inf
     """The deadline: an outcome that comes later is one of a sentence that is not done in time."""
     tasks: dict[SentenceTask, None] = field(default_factory=dict)
@@ -220,6 +224,12 @@ def expected_work(sentence: SourceSentence) -> int:
     limit = sentence.options.target_limit(num_tokens)
     num_steps = min(max(num_tokens, len(sentence.prefix) + 1), limit)
     return num_tokens + sentence.options.beam_size * num_steps
+
+
+def most_work(sentence: SourceSentence, max_target_tokens: int) -> int:
+    """Tokens to encode and to decode over all rows, if the translation ends at its limit."""
+    num_steps = sentence.target_limit(max_target_tokens)
+    return len(sentence.ids) + sentence.options.beam_size * num_steps
 
 
 def level_of(work: int) -> int:

@@ -19,6 +19,7 @@ class Limits:
     max_characters: int
     max_texts: int
     max_beam_size: int
+    max_target_tokens: int
     max_streams: int
     stream_idle_seconds: float
     deadline_seconds: float | None

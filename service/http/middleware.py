@@ -209,7 +209,8 @@ class RequestMiddleware:
         """The checks that cost a client nothing of its limits. Raises a ServiceError."""
         path = scope["path"]
         if scope["method"] == "POST" and path in self._paths.work:
-            refusal = self._state.dispatcher.refusal()
+            client = self._state.access.caller(scope).name
+            refusal = self._state.dispatcher.refusal(client=client)
             if refusal is not None:
                 raise refusal
         if not self._is_at_its_port(scope):

@@ -33,6 +33,12 @@ _OTHER_CODES = {"zt": "zh-Hant", "pb": "pt-BR"}
 _MAX_KEY_CHARACTERS = 512
 _MAX_NAME_CHARACTERS = 255
 _MAX_KEPT, _MAX_KEPT_CHARACTERS = 100, 200
+_USUAL_LENGTH = 32
+"""Tokens that the translation of a short sentence has at most without `max_length`."""
+_ENDLESS = 4
+"""How many times the tokens of a usual translation it has at most."""
+_INSPECTION_CHARACTERS = 250
+"""Characters whose translation is as much work as looking into the network."""
 
 
 _Kept = Annotated[str, Field(min_length=1, max_length=_MAX_KEPT_CHARACTERS, pattern=NO_SPACE)]
@@ -146,16 +152,34 @@ class TranslateRequest(RequestModel):
             raise InvalidField("target_prefix goes with one text, but q is a list")
         return listed(self.target_prefix)
 
-    def weight(self, default_beam_size: int) -> float:
-        """How many times the hypotheses of a usual request it asks for, at least 1."""
+    def weighted(
+        self, num_characters: int, default_beam_size: int, max_target_tokens: int
+    ) -> float:
+        """So many characters of a usual request are as much work as this one may be at most."""
         num_hypotheses = max(self.beam_size or 1, self.alternatives + 1)
-        return max(1.0, num_hypotheses / default_beam_size)
+        weight = max(1.0, num_hypotheses / default_beam_size)
+        if self.max_length is not None:
+            weight *= max(1.0, min(self.max_length, max_target_tokens) / _USUAL_LENGTH)
+        if self._may_not_end:
+            weight *= _ENDLESS
+        more = sum(map(len, self.prefixes))
+        more += 0 if isinstance(self.details, bool) else _INSPECTION_CHARACTERS
+        return (num_characters + more) * weight
+
+    @property
+    def _may_not_end(self) -> bool:
+        """Whether its options keep translations from ending before their longest length."""
+        values = (self.temperature, self.repetition_penalty, self.length_penalty)
+        return any((value or 0) > 1 for value in values) or bool(self.no_repeat_ngram_size)
 
     def job(
-        self, default_deadline_seconds: float | None, stored: Glossary | None = None
+        self,
+        default_deadline_seconds: float | None,
+        client: str = "",
+        stored: Glossary | None = None,
     ) -> TranslationJob:
-        """The request as a job, with this deadline if it has none. `stored`: the glossary that it
-        names. Raises InvalidField."""
+        """The request of a client as a job, with this deadline if it has none. `stored`: the
+        glossary that it names. Raises InvalidField."""
         deadline_ms, (source, target) = self.deadline_ms, self.pair
         return TranslationJob(
             texts=self.texts,
@@ -177,4 +201,5 @@ class TranslateRequest(RequestModel):
             preferred_languages=listed(self.preferred_languages),
             split_sentences=self.split_sentences,
             glossary=self.glossary if isinstance(self.glossary, Glossary) else stored,
+            client=client,
         )

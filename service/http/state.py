@@ -61,22 +61,25 @@ class ServerState:
         caller: Caller,
         wanted: TranslateRequest,
         num_characters: int | None = None,
-        weight: float | None = None,
+        num_weighted: float | None = None,
     ) -> TranslationJob:
         """Check the request's limits and the caller's, and make the job.
 
         `num_characters`: what the caller is charged, by default the characters of its texts;
-        `weight`: how many times each counts, by default the request's own. Raises a ServiceError.
+        `num_weighted`: what they count as in a minute, by default by the request's options. Raises
+        a ServiceError.
         """
         limits = self.limits
         limits.check_texts("q", wanted.texts)
         limits.check_length("target_prefix", wanted.prefixes)
         if num_characters is None:
             num_characters = sum(map(len, wanted.texts))
-        if weight is None:
-            weight = wanted.weight(self.dispatcher.default_beam_size)
-        await caller.charge(num_characters, weight)
-        return wanted.job(limits.deadline_seconds, await self._stored_glossary(caller, wanted))
+        if num_weighted is None:
+            beam_size = self.dispatcher.default_beam_size
+            num_weighted = wanted.weighted(num_characters, beam_size, limits.max_target_tokens)
+        await caller.charge(num_characters, num_weighted)
+        stored = await self._stored_glossary(caller, wanted)
+        return wanted.job(limits.deadline_seconds, caller.name, stored)
 
     async def _stored_glossary(self, caller: Caller, wanted: TranslateRequest) -> Glossary | None:
         """The glossary that the request names. Raises UnknownGlossary or StorageFailed."""

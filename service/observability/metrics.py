@@ -43,7 +43,7 @@ ENGINE_GAUGES = {
     "rows_used": "Hypotheses in the batches.",
     "rows": "Hypotheses that the batches can hold.",
     "waiting": "Sentences waiting for a slot.",
-    "waiting_tokens": "Source tokens of the waiting sentences.",
+    "waiting_tokens": "Tokens that the waiting sentences may need at most.",
     "ready": "1 if the server takes requests.",
     "cache_bytes": "Estimated memory of the cached sentences.",
     "refused_paths": "Fast GPU paths that failed their test at start and are off.",

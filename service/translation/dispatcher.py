@@ -74,9 +74,9 @@ class Dispatcher:
     def default_beam_size(self) -> int:
         return max(model.decoding.beam_size for model in self.routes.models)
 
-    def refusal(self, num_sentences: int = 1) -> ServiceError | None:
-        """An error if no model can accept this many more sentences now, else None."""
-        return self._pool.refusal(num_sentences)
+    def refusal(self, num_sentences: int = 1, client: str = "") -> ServiceError | None:
+        """An error if no model can accept this many more sentences of a client now, else None."""
+        return self._pool.refusal(num_sentences, client)
 
     def known_language(self, field: str, code: str) -> str:
         """The first model's own code for a language; UnsupportedLanguage names the field."""

@@ -33,7 +33,8 @@ class TranslationJob:
     `is_checked`: whether sentences are compared with their translations;
     `keep`: strings that are not translated; `preferred_languages`: those to expect if the source is
     "auto"; `glossary`: terms that translations must have; `is_admitted`: never refused for
-    lack of room, because it continues an accepted request.
+    lack of room, because it continues an accepted request; `client`: whose share of the queue it
+    takes.
     """
 
     texts: Sequence[str]
@@ -54,6 +55,7 @@ class TranslationJob:
     split_sentences: SplitSentences = True
     is_admitted: bool = False
     glossary: Glossary | None = None
+    client: str = ""
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,10 @@ class NextWordFinder:
         job = dataclasses.replace(work.job, prefixes=(), is_admitted=True)
         outcomes, translations = await asyncio.gather(
             self.engine.translate(
-                [start.sentence for start in starts], work.deadline_seconds, is_admitted=True
+                [start.sentence for start in starts],
+                work.deadline_seconds,
+                is_admitted=True,
+                client=job.client,
             ),
             self.translate(dataclasses.replace(work, job=job, texts=later)),
         )
@@ -131,7 +134,10 @@ class NextWordFinder:
         )
         search = dataclasses.replace(sentence, options=options, is_cut=True)
         (outcome,) = await self.engine.translate(
-            [search], work.deadline_seconds, is_admitted=work.job.is_admitted
+            [search],
+            work.deadline_seconds,
+            is_admitted=work.job.is_admitted,
+            client=work.job.client,
         )
         if outcome.error is not None:
             raise outcome.error

@@ -61,7 +61,7 @@ class Translator:
         if work.job.is_admitted:
             self.engine.require_running()
         else:
-            self.engine.require_room(1 if any(work.texts) else 0)
+            self.engine.require_room(1 if any(work.texts) else 0, client=work.job.client)
 
     def require_possible(self, work: ModelJob) -> None:
         """Raise InvalidField if the prefixes are invalid for any text; any thread may call it.
@@ -85,7 +85,10 @@ class Translator:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
         work = assembly.work
         outcomes = await self.engine.translate(
-            assembly.sources, work.deadline_seconds, is_admitted=work.job.is_admitted
+            assembly.sources,
+            work.deadline_seconds,
+            is_admitted=work.job.is_admitted,
+            client=work.job.client,
         )
 
         def assemble() -> list[TranslationResult]:
@@ -102,7 +105,7 @@ class Translator:
     async def next_words(self, work: ModelJob, prefix: str, count: int) -> NextWords:
         """The likeliest words after the beginning of the translation of the job's only text."""
         finder = NextWordFinder(self.engine, self._tokenizer, self._preparation, self._texts_of)
-        self.engine.require_room(1)
+        self.engine.require_room(1, client=work.job.client)
         return await finder.find(work, prefix, count)
 
     async def _texts_of(self, work: ModelJob) -> list[str]:
@@ -117,7 +120,10 @@ class Translator:
         """
         work = assembly.work
         async with self.engine.stream(
-            assembly.sources, work.deadline_seconds, is_admitted=work.job.is_admitted
+            assembly.sources,
+            work.deadline_seconds,
+            is_admitted=work.job.is_admitted,
+            client=work.job.client,
         ) as updates:
             stream = JobStream(assembly, self._tokenizer, self._read_streamed)
             async with contextlib.aclosing(stream.pieces(updates)) as pieces:
@@ -144,6 +150,7 @@ class Translator:
             assembly.work.deadline_seconds,
             is_admitted=True,
             prior_work=sum(outcome.work for outcome in outcomes),
+            client=assembly.work.job.client,
         )
         size = sum(len(sentence.text) for sentence in assembly.lost)
         await text_work(size, lambda: assembly.read_again(again))

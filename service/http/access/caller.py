@@ -221,25 +221,27 @@ class Caller:
             if error is not None:
                 raise error
 
-    async def charge(self, num_characters: int, weight: float = 1.0) -> None:
+    async def charge(self, num_characters: int, num_weighted: float | None = None) -> None:
         """Count the characters of the request's texts, which its quota must have room for.
 
-        `weight`: how much more work than usual the request asks for. Raises a ServiceError.
+        `num_weighted`: the characters of a usual request that are as much work, which count for the
+        minute; by default as many. Raises a ServiceError.
         """
         if self._access.is_open:
             return
         await self.identify(None)
-        client, num_weighted = self._client, math.ceil(num_characters * weight)
+        client = self._client
+        amount = math.ceil(num_characters if num_weighted is None else num_weighted)
         limit = client.limits.characters_per_minute
-        if 0 < limit < num_weighted:
+        if 0 < limit < amount:
             raise TextTooLong(
-                f"the request counts as {num_weighted} characters, "
+                f"the request counts as {amount} characters, "
                 f"at most {limit} per minute are allowed for this {client.kind}"
             )
         ring = self._access.ring
         async with _refusing_slowly():
-            if num_weighted:
-                await self._take(TooManyCharacters, "characters", limit, num_weighted)
+            if amount:
+                await self._take(TooManyCharacters, "characters", limit, amount)
             if ring is not None and client.key is not None:
                 ring.usage.reserve(client.key, num_characters)
                 self._num_characters += num_characters

@@ -47,6 +47,8 @@ from service.translation.results import TextPiece
 from service.translation.translator import Pieces
 
 PATH, NEXT_WORDS = "/translate", "/translate/next"
+_NEXT_CHARACTERS = 20
+"""Characters whose translation is as much work as a next word of a short text."""
 _EXAMPLE = {"q": "图书馆在哪里？", "source": "zh", "target": "en"}
 _NEXT_EXAMPLE = {"q": "The house is big.", "source": "en", "target": "de", "prefix": "Das", "k": 3}
 _EXAMPLE_TRANSLATION = "Where is the library?"
@@ -177,7 +179,8 @@ async def next_words(request: Request) -> NextWordsAnswer:
     state.limits.check_length("prefix", [asked.prefix])
     given = {"q": asked.q, "source": asked.source, "target": asked.target}
     wanted = TranslateRequest.from_json(given)
-    job = await state.admit(request.state.caller, wanted, weight=asked.k)
+    num_weighted = (len(asked.q) + len(asked.prefix) + _NEXT_CHARACTERS) * asked.k
+    job = await state.admit(request.state.caller, wanted, num_weighted=num_weighted)
     work = state.dispatcher.next_words(job, asked.prefix, asked.k)
     found = await until_disconnected(request, work)
     answers = [NextWordAnswer(**word._asdict()) for word in found.words]

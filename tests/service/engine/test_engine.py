@@ -26,11 +26,28 @@ async def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
         second = asyncio.create_task(engine.translate([sentence("b"), sentence("c")]))
         await eventually(lambda: engine.num_waiting == 2)
         with pytest.raises(Overloaded, match="at most 2"):
-            await engine.translate([sentence("d")])
+            await engine.translate([sentence("d"), sentence("e")])
         runner.gate.set()
         await asyncio.gather(first, second)
         assert texts_of(await engine.translate([sentence("d")])) == ["D"]
         assert engine.num_waiting == 0
+
+
+@pytest.mark.parametrize("client", ["another", ""])
+async def test_a_request_that_fills_the_queue_shuts_nobody_out(client: str) -> None:
+    """Nor do other requests of its own client get 503 for it."""
+    async with held_engine(max_slots=1, max_waiting_sentences=50) as (runner, engine):
+        endless = [sentence(f"{number:04}", max_length=10**5) for number in range(300)]
+        first = asyncio.create_task(engine.translate(endless))
+        await eventually(lambda: engine.num_waiting == 299)
+        others = [
+            asyncio.create_task(engine.translate([sentence(f"b{number}")], client=client))
+            for number in range(20)
+        ]
+        await eventually(lambda: engine.num_waiting == 319)
+        runner.gate.set()
+        assert len(await asyncio.gather(*others)) == 20
+        assert len(await first) == 300
 
 
 async def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_engine_dies() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 from model.decoding.step_cost import StepCost
 from service.engine.admission import AdmissionControl
 from service.engine.schedule import Schedule
-from service.engine.sentence_task import Place, SentenceTask, expected_work
+from service.engine.sentence_task import Place, SentenceTask, expected_work, most_work
 from service.errors import Overloaded
 from tests.service.conftest import MakeTasks
 from tests.service.fakes import FakeRunner, sentence
@@ -180,7 +181,7 @@ def test_no_task_waits_longer_for_a_step_than_the_bound(tasks_of: MakeTasks) -> 
     long = scene.run(tasks_of(*[4] * 300))
     short: list[SentenceTask] = []
     waits, most, longest = dict.fromkeys(long, 0), 0.0, 0
-    for _ in range(2000):
+    for _ in range(300):
         short += scene.run(tasks_of(*[4] * rng.randint(0, 30)))
         while len(short) > 100:
             scene.end(short.pop(0))
@@ -224,17 +225,47 @@ def test_a_sentence_of_a_document_becomes_as_urgent_as_who_joins_it(tasks_of: Ma
 
 def test_as_many_may_wait_as_the_bounds_say_and_not_one_more(tasks_of: MakeTasks) -> None:
     waiting = tasks_of(1, 1, 1)
-    admission = AdmissionControl(4, sum(task.num_tokens for task in waiting) + 5)
+    for task in waiting:
+        task.most_work = 7
+    admission = AdmissionControl(4, 26)
     admission.require_room(100, 100)  # an empty queue accepts any one request
     admission.enter(waiting)
     admission.require_room(1, 5)
-    for num_sentences, tokens in ((2, 0), (1, 6)):
+    for num_sentences, tokens in ((3, 0), (1, 14)):
         with pytest.raises(Overloaded):
             admission.require_room(num_sentences, tokens)
     for _ in range(2):
         admission.leave(waiting[:1])
-    admission.require_room(2, 5)
+    admission.require_room(2, 12)
     assert admission.num_sentences == 2
+
+
+def test_nobody_who_fills_the_queue_shuts_out_others(tasks_of: MakeTasks) -> None:
+    """Whatever others have sent, a client's first request is accepted if it is within an equal
+    share; and what waits stays within a few times the bound."""
+    chance, bound = random.Random(7), 64
+    for _ in range(5):
+        admission, clients = AdmissionControl(bound, 10**9), list("abcdefgh")
+        for _ in range(300):
+            client, size = chance.choice(clients[:4]), chance.choice((1, 3, 10, 40, 200))
+            tasks = tasks_of(*[1] * size)
+            tasks[0].request.client = client
+            with contextlib.suppress(Overloaded):
+                admission.require_room(size, 0, client)
+                admission.enter(tasks)
+        for number, newcomer in enumerate(clients[4:], 5):
+            admission.require_room(bound // number, 0, newcomer)
+            (*_, task) = tasks = tasks_of(*[1] * (bound // number))
+            task.request.client = newcomer
+            admission.enter(tasks)
+        assert admission.num_sentences <= 200 + 10 * bound
+
+
+def test_what_waits_counts_as_much_as_it_may_need() -> None:
+    source = sentence("ab", beam_size=3)
+    assert most_work(source, 256) == 4 + 3 * (2 * 4 + 16)
+    longer = replace(source, options=replace(source.options, max_length=10_000))
+    assert most_work(longer, 256) == 4 + 3 * 256
 
 
 def test_a_long_required_beginning_counts_as_work() -> None:

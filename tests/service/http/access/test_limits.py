@@ -13,11 +13,16 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from websockets.sync.client import connect
 
+from model.decoding.options import DecodingOptions
+from service.engine.sentence_task import expected_work, most_work
 from service.http.access.windows import BoundedMemory, MinuteWindows
+from service.http.schemas import TranslateRequest
 from service.stores.keys import KeyStore, Used, month_of
-from tests.service.fakes import FakeRunner, until
+from tests.service.fakes import FakeRunner, sentence, until
 from tests.service.http.access.conftest import (
     Clock,
     MakeKey,
@@ -33,6 +38,7 @@ from tests.service.http.wire_client import head
 from tests.service.served import Served
 
 KIND = "Content-Type: application/json"
+MAX_TARGET = 256
 
 
 def test_requests_over_the_limit_are_told_which_and_when_to_come_back(serve: Serve) -> None:
@@ -370,3 +376,25 @@ async def test_a_million_addresses_take_bounded_memory_and_bounded_time(clock: C
 def test_what_is_no_url_of_redis_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="must begin with redis://"):
         MinuteWindows(url)
+
+
+@given(
+    st.integers(1, 120),
+    st.sampled_from((1, 4, 16)),
+    st.sampled_from(("temperature", "repetition_penalty", "length_penalty")),
+    st.none() | st.integers(1, 1000),
+)
+def test_what_counts_for_the_minute_is_within_ten_times_what_the_engine_may_do(
+    size: int, beam_size: int, option: str, max_length: int | None
+) -> None:
+    """For sentences of any length whose translations do not end by themselves."""
+    fields: dict[str, Any] = {"beam_size": 1 if option == "temperature" else beam_size}
+    if max_length is not None:
+        fields["max_length"] = max_length
+    text, languages = "x" * size, {"source": "en", "target": "de"}
+    request = TranslateRequest.model_validate({"q": text, **languages, **fields, option: 2.0})
+    work = most_work(sentence(text, **fields), MAX_TARGET) / expected_work(
+        sentence(text, beam_size=DecodingOptions().beam_size)
+    )
+    weighted = request.weighted(size, DecodingOptions().beam_size, MAX_TARGET)
+    assert work <= 10 * weighted / size

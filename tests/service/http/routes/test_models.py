@@ -158,11 +158,12 @@ def test_the_second_half_is_never_refused_for_want_of_room(
     with client.websocket_connect(STREAM) as socket:
         socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
         until(lambda: bool(runners["first"].running))
-        engines["second"].admission.num_sentences = 3
+        full = engines["second"].admission
+        full.num_sentences, full.max_sentences = 3, 0
         refused = ask(client, source="en", target="de", model="second")
         runners["first"].gate.set()
         message = last_message(socket)
-    engines["second"].admission.num_sentences = 0
+    full.num_sentences = 0
     assert refused["code"] == "overloaded"
     assert message["translatedText"] == "A B"
 
