@@ -25,12 +25,14 @@ from benchmarks.sentences import percentile
 from benchmarks.server import PORT, URL
 
 _SCRIPT = Path(__file__).with_name("wrk.lua")
+Texts = str | list[str]
+"""What one request asks for."""
 GENERATOR = "wrk" if shutil.which("wrk") else "benchmarks.client"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One service with so many clients: sentences a second, and milliseconds."""
+    """One service with so many clients: requests a second, and milliseconds."""
 
     rate: float
     p50: float
@@ -39,7 +41,7 @@ class Run:
 
 
 def closed_loop(
-    texts: Sequence[str],
+    texts: Sequence[Texts],
     clients: int,
     beam_size: int,
     seconds: float,
@@ -52,7 +54,7 @@ def closed_loop(
     return uvloop.run(_by_ourselves(texts, clients, beam_size, seconds, ports))
 
 
-def _by_wrk(texts: Sequence[str], clients: int, beam_size: int, seconds: float) -> Run:
+def _by_wrk(texts: Sequence[Texts], clients: int, beam_size: int, seconds: float) -> Run:
     fields = {"source": "zh", "target": "en", "beam_size": beam_size}
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps({'q': text, **fields})}\n" for text in texts)
@@ -67,7 +69,7 @@ def _by_wrk(texts: Sequence[str], clients: int, beam_size: int, seconds: float) 
 
 
 async def _by_ourselves(
-    texts: Sequence[str], clients: int, beam_size: int, seconds: float, ports: Sequence[int]
+    texts: Sequence[Texts], clients: int, beam_size: int, seconds: float, ports: Sequence[int]
 ) -> Run:
     requests = itertools.cycle([translation_of(text, beam_size=beam_size) for text in texts])
     began, taken = time.perf_counter(), list[float]()
