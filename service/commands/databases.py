@@ -21,6 +21,7 @@ from service.settings import Settings, read_settings
 from service.stores.api_key import EVERYBODY, ApiKey, KeyOptions, Owner
 from service.stores.database import PATIENT_SECONDS
 from service.stores.glossaries import GlossaryStore
+from service.stores.glossary_rows import StoredGlossary
 from service.stores.keys import KeyStore, Used, month_of
 from service.stores.suggestions import SuggestionStore
 from service.translation.glossary import GlossaryEntry
@@ -104,8 +105,8 @@ def add_term(
                 fail(f"there is no glossary {name!r}; for a new one give --from and --to")
             _replace(store, name, (source, target), [entry])
             return
-        others = [one for one in store.entries(name, EVERYBODY) if one.source != source_term]
-        _replace(store, name, (found.source, found.target), [*others, entry])
+        changed = store.change(name, EVERYBODY, dictionaries=[(found.pair, [entry])])
+        _echo_stored(changed[0])
 
 
 @glossary.command("import")
@@ -173,6 +174,10 @@ def _replace(
     store: GlossaryStore, name: str, pair: tuple[str, str], entries: Sequence[GlossaryEntry]
 ) -> None:
     found, _ = store.replace(name, *pair, entries, EVERYBODY)
+    _echo_stored(found)
+
+
+def _echo_stored(found: StoredGlossary) -> None:
     click.echo(f"{found.name}: {found.source} to {found.target}, {found.num_entries} terms")
 
 

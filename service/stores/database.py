@@ -67,6 +67,13 @@ class Database:
             self._lock.release()
 
     @contextlib.contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """As `use`, to read. All reads of the block see the database as it was at the first."""
+        with self.use() as connection, connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """As `use`, to write. All writes of the block are stored, or none."""
         with self.use() as connection, connection:

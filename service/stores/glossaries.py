@@ -2,80 +2,42 @@
 
 A glossary belongs to an API key, which alone may use, read and change it. One that was made without
 keys, or by a command, belongs to nobody: all may use and read it. Admins may do all.
-
-A glossary is a dictionary of one pair of languages, and may have further dictionaries of other
-pairs. Each is a row of the same table, which counts as a glossary for the limits.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from service.errors import GlossaryExists, InvalidField, KeyRequired, UnknownGlossary, shown
+from service.errors import InvalidField, KeyRequired, UnknownGlossary
 from service.stores.api_key import Owner
 from service.stores.database import WAIT_SECONDS, Database
+from service.stores.glossary_rows import (
+    MAX_ENTRIES,
+    OWN,
+    SCHEMA,
+    Dictionary,
+    Pair,
+    StoredGlossary,
+    all_glossaries,
+    check_name,
+    count_owned,
+    dictionaries_of,
+    entries_of,
+    get_glossary,
+    insert_further,
+    insert_glossary,
+    merge_entries,
+    rename_glossary,
+    require_dictionary,
+    set_pair,
+    stored_name,
+    write_entries,
+)
 from service.translation.glossary import Glossary, GlossaryEntry, check_entries
 
-MAX_ENTRIES = 10_000
-MAX_NAME_CHARACTERS = 1024
-NO_DICTIONARY = "No dictionary found for language pair"
-"""DeepL's words."""
 _MAX_CACHED = 16
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS glossaries (
-    id TEXT PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE, -- with the id of its owner and a slash before it, if it has one
-    source TEXT NOT NULL,
-    target TEXT NOT NULL,
-    created TEXT NOT NULL,
-    version TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS glossary_entries (
-    glossary TEXT NOT NULL REFERENCES glossaries (id) ON DELETE CASCADE,
-    number INTEGER NOT NULL,
-    source TEXT NOT NULL,
-    target TEXT NOT NULL,
-    case_sensitive INTEGER NOT NULL,
-    PRIMARY KEY (glossary, number)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS glossary_dictionaries ( -- the further ones; their names are their ids
-    id TEXT PRIMARY KEY REFERENCES glossaries (id) ON DELETE CASCADE,
-    parent TEXT NOT NULL REFERENCES glossaries (id)
-) WITHOUT ROWID;
-"""
-_COLUMNS = (
-    "SELECT id, name, source, target, created, version, "
-    "(SELECT count(*) FROM glossary_entries WHERE glossary = glossaries.id) FROM glossaries"
-)
-_OWN = "(:is_admin OR name LIKE :id || '/%')"
-_READABLE = f"({_OWN} OR name NOT LIKE '%/%')"
-_IS_GLOSSARY = "id NOT IN (SELECT id FROM glossary_dictionaries)"
-_SLASH = "\x1f"
-"""Stands for a slash in a stored name, where one parts the owner from the name."""
-
-
-@dataclass(frozen=True)
-class StoredGlossary:
-    """A stored glossary without its entries. `owner`: the id of a key, or "" for nobody; `created`:
-    ISO 8601; `version` changes when the entries do."""
-
-    id: str
-    owner: str
-    name: str
-    source: str
-    target: str
-    created: str
-    version: str
-    num_entries: int
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        return self.source, self.target
 
 
 class GlossaryStore:
@@ -95,8 +57,8 @@ class GlossaryStore:
     ) -> None:
         """`max_glossaries` and `max_terms`: of one owner together; 0 is no limit. Raises
         DatabaseError."""
-        self._reading = Database(path, _SCHEMA, wait_seconds)
-        self._writing = Database(path, _SCHEMA, wait_seconds)
+        self._reading = Database(path, SCHEMA, wait_seconds)
+        self._writing = Database(path, SCHEMA, wait_seconds)
         self._max_glossaries, self._max_terms = max_glossaries, max_terms
         self._loaded: dict[str, tuple[str, Glossary]] = {}
 
@@ -111,36 +73,50 @@ class GlossaryStore:
 
     def all(self, owner: Owner) -> list[StoredGlossary]:
         """All glossaries that the owner may read, by name."""
-        query = f"{_COLUMNS} WHERE {_READABLE} AND {_IS_GLOSSARY} ORDER BY name"
         with self._reading.use() as connection:
-            return [_stored(row) for row in connection.execute(query, owner._asdict())]
+            return all_glossaries(connection, owner)
+
+    def all_dictionaries(self, owner: Owner) -> list[list[StoredGlossary]]:
+        """The dictionaries of each of these glossaries."""
+        with self._reading.snapshot() as connection:
+            return [dictionaries_of(connection, one) for one in all_glossaries(connection, owner)]
 
     def get(self, name: str, owner: Owner) -> StoredGlossary:
         """The glossary of this name or id. Raises UnknownGlossary."""
         with self._reading.use() as connection:
-            return _get(connection, name, owner)
+            return get_glossary(connection, name, owner)
 
     def dictionaries(self, name: str, owner: Owner) -> list[StoredGlossary]:
         """The glossary, and its further dictionaries as glossaries. Raises UnknownGlossary."""
-        with self._reading.use() as connection:
-            return _dictionaries(connection, _get(connection, name, owner))
+        with self._reading.snapshot() as connection:
+            return dictionaries_of(connection, get_glossary(connection, name, owner))
+
+    def read(
+        self, name: str, owner: Owner, pair: Pair | None = None
+    ) -> tuple[StoredGlossary, list[GlossaryEntry]]:
+        """The glossary, or its dictionary of this pair, with its entries in order. Raises
+        UnknownGlossary."""
+        with self._reading.snapshot() as connection:
+            found = get_glossary(connection, name, owner)
+            if pair is not None:
+                found = require_dictionary(dictionaries_of(connection, found), pair)
+            return found, entries_of(connection, found.id)
 
     def entries(self, name: str, owner: Owner) -> list[GlossaryEntry]:
         """Its entries in order. Raises UnknownGlossary."""
-        with self._reading.use() as connection:
-            return _entries(connection, _get(connection, name, owner).id)
+        return self.read(name, owner)[1]
 
-    def load(self, name: str, owner: Owner, pair: tuple[str, str] | None = None) -> Glossary:
+    def load(self, name: str, owner: Owner, pair: Pair | None = None) -> Glossary:
         """The glossary as a request uses it: its dictionary of this pair, if it has one, else the
         first. Raises UnknownGlossary."""
-        with self._reading.use() as connection:
-            glossary = found = _get(connection, name, owner)
+        with self._reading.snapshot() as connection:
+            glossary = found = get_glossary(connection, name, owner)
             if pair not in (None, found.pair):
-                others = _dictionaries(connection, glossary)
+                others = dictionaries_of(connection, glossary)
                 found = next((one for one in others if one.pair == pair), glossary)
             version, loaded = self._loaded.pop(found.id, ("", None))
             if loaded is None or version != found.version:
-                loaded = Glossary(_entries(connection, found.id), glossary.name, found.pair)
+                loaded = Glossary(entries_of(connection, found.id), glossary.name, found.pair)
             self._loaded[found.id] = found.version, loaded
             if len(self._loaded) > _MAX_CACHED:
                 del self._loaded[next(iter(self._loaded))]
@@ -155,13 +131,15 @@ class GlossaryStore:
         owner: Owner,
     ) -> StoredGlossary:
         """Store a new glossary. Raises InvalidField, GlossaryExists or KeyRequired."""
-        _check(name, entries)
-        if owner == Owner():
-            raise KeyRequired("glossaries are stored for an API key, and the request has none")
+        return self.add_dictionaries(name, [((source, target), entries)], owner)[0]
+
+    def add_dictionaries(
+        self, name: str, dictionaries: Sequence[Dictionary], owner: Owner
+    ) -> list[StoredGlossary]:
+        """Store a new glossary with one dictionary or more -> its dictionaries. Raises as `add`."""
+        _check_all(dictionaries)
         with self._writing.transaction() as connection:
-            key = _insert(connection, _stored_name(name, owner), source, target)
-            self._write(connection, key, entries, owner.id)
-            return _get(connection, key, owner)
+            return self._add(connection, name, dictionaries, owner)
 
     def replace(
         self,
@@ -173,190 +151,118 @@ class GlossaryStore:
     ) -> tuple[StoredGlossary, bool]:
         """Store the glossary in place of the owner's of this name; also whether it is new. Raises
         InvalidField or KeyRequired."""
-        try:
-            found = self._own(name, owner)
-        except UnknownGlossary:
-            return self.add(name, source, target, entries, owner), True
-        _check(found.name, entries)
+        dictionary = (source, target), entries
+        _check_all([dictionary])
         with self._writing.transaction() as connection:
-            connection.execute(
-                "UPDATE glossaries SET source = ?, target = ? WHERE id = ?",
-                (source, target, found.id),
-            )
-            self._write(connection, found.id, entries, found.owner)
-            return _get(connection, found.id, owner), False
+            try:
+                found = get_glossary(connection, name, owner, OWN)
+            except UnknownGlossary:
+                return self._add(connection, name, [dictionary], owner)[0], True
+            set_pair(connection, found.id, (source, target))
+            write_entries(connection, found.id, entries)
+            self._require_room(connection, found.owner)
+            return get_glossary(connection, found.id, owner), False
 
-    def put_dictionary(
+    def change(
         self,
         name: str,
-        pair: tuple[str, str],
-        entries: Sequence[GlossaryEntry],
         owner: Owner,
-        *,
-        is_merged: bool,
-    ) -> StoredGlossary:
-        """Store a dictionary of the owner's glossary in place of its dictionary of this pair, or
-        merged with that. Raises InvalidField or UnknownGlossary."""
-        glossary = self._own(name, owner)
+        new_name: str | None = None,
+        dictionaries: Sequence[Dictionary] = (),
+    ) -> list[StoredGlossary]:
+        """Rename the owner's glossary, and merge entries into its dictionaries -> these. Only the
+        given terms are written. Raises InvalidField, GlossaryExists or UnknownGlossary."""
+        _check_all(dictionaries)
         with self._writing.transaction() as connection:
-            found = _of_pair(connection, glossary, pair)
-            if found is not None and is_merged:
-                own = {entry.source: entry for entry in _entries(connection, found.id)}
-                entries = [*(own | {entry.source: entry for entry in entries}).values()]
-            _check(glossary.name, entries)
-            key = found.id if found else str(uuid.uuid4())
-            if found is None:
-                _insert(connection, Owner(glossary.owner).qualified(key), *pair, key)
-                link = (key, glossary.id)
-                connection.execute("INSERT INTO glossary_dictionaries VALUES (?, ?)", link)
-            self._write(connection, key, entries, glossary.owner)
-            written = _of_pair(connection, glossary, pair)
-            assert written is not None
-            return written
+            found = get_glossary(connection, name, owner, OWN)
+            if new_name not in (None, found.name):
+                rename_glossary(connection, found, new_name)
+            self._merge(connection, found, dictionaries)
+            return dictionaries_of(connection, get_glossary(connection, found.id, owner))
 
-    def remove_dictionary(self, name: str, pair: tuple[str, str], owner: Owner) -> None:
+    def put_dictionary(
+        self, name: str, pair: Pair, entries: Sequence[GlossaryEntry], owner: Owner
+    ) -> StoredGlossary:
+        """Store a dictionary of the owner's glossary in place of its dictionary of this pair.
+        Raises InvalidField or UnknownGlossary."""
+        _check_all([(pair, entries)])
+        with self._writing.transaction() as connection:
+            glossary = get_glossary(connection, name, owner, OWN)
+            keys = {one.pair: one.id for one in dictionaries_of(connection, glossary)}
+            write_entries(
+                connection, keys.get(pair) or insert_further(connection, glossary, pair), entries
+            )
+            self._require_room(connection, glossary.owner)
+            glossary = get_glossary(connection, glossary.id, owner)
+            return require_dictionary(dictionaries_of(connection, glossary), pair)
+
+    def remove_dictionary(self, name: str, pair: Pair, owner: Owner) -> None:
         """Remove the dictionary of this pair. Raises UnknownGlossary, and InvalidField for the only
         one."""
-        glossary = self._own(name, owner)
         with self._writing.transaction() as connection:
-            found = _of_pair(connection, glossary, pair)
-            if found is None:
-                raise UnknownGlossary(NO_DICTIONARY)
-            others = [one for one in _dictionaries(connection, glossary) if one.id != found.id]
-            if not others:
+            glossary = get_glossary(connection, name, owner, OWN)
+            found = dictionaries_of(connection, glossary)
+            removed = require_dictionary(found, pair)
+            if len(found) == 1:
                 raise InvalidField("a glossary must keep a dictionary; remove the glossary instead")
-            is_first = found.id == glossary.id
-            removed = others[0] if is_first else found
-            entries = _entries(connection, removed.id)
+            if removed.id == glossary.id:  # the next one takes its row
+                removed = found[1]
+                set_pair(connection, glossary.id, removed.pair)
+                write_entries(connection, glossary.id, entries_of(connection, removed.id))
             connection.execute("DELETE FROM glossaries WHERE id = ?", (removed.id,))
-            if is_first:  # the next one takes its row
-                connection.execute(
-                    "UPDATE glossaries SET source = ?, target = ? WHERE id = ?",
-                    (*removed.pair, glossary.id),
-                )
-                self._write(connection, glossary.id, entries, glossary.owner)
-
-    def rename(self, name: str, new_name: str, owner: Owner) -> StoredGlossary:
-        """Raises InvalidField, GlossaryExists or UnknownGlossary."""
-        found = self._own(name, owner)
-        _check_name(new_name)
-        stored_name = _stored_name(new_name, Owner(found.owner))
-        with self._writing.transaction() as connection:
-            if new_name != found.name:
-                _require_new(connection, stored_name)
-            statement = "UPDATE glossaries SET name = ? WHERE id = ?"
-            connection.execute(statement, (stored_name, found.id))
-            return _get(connection, found.id, owner)
 
     def remove(self, name: str, owner: Owner) -> None:
         """Remove the owner's glossary of this name. Raises UnknownGlossary."""
-        found = self._own(name, owner)
         with self._writing.transaction() as connection:
-            for one in reversed(_dictionaries(connection, found)):
+            found = get_glossary(connection, name, owner, OWN)
+            for one in reversed(dictionaries_of(connection, found)):
                 connection.execute("DELETE FROM glossaries WHERE id = ?", (one.id,))
 
-    def _own(self, name: str, owner: Owner) -> StoredGlossary:
-        """The glossary of this name or id, which the owner may change. Raises UnknownGlossary."""
-        with self._reading.use() as connection:
-            return _get(connection, name, owner, _OWN)
+    def _add(
+        self,
+        connection: sqlite3.Connection,
+        name: str,
+        dictionaries: Sequence[Dictionary],
+        owner: Owner,
+    ) -> list[StoredGlossary]:
+        check_name(name)
+        if owner == Owner():
+            raise KeyRequired("glossaries are stored for an API key, and the request has none")
+        pair, _ = dictionaries[0]
+        key = insert_glossary(connection, stored_name(name, owner), *pair)
+        self._merge(connection, get_glossary(connection, key, owner), dictionaries)
+        return dictionaries_of(connection, get_glossary(connection, key, owner))
 
-    def _write(
-        self, connection: sqlite3.Connection, key: str, entries: Sequence[GlossaryEntry], owner: str
+    def _merge(
+        self,
+        connection: sqlite3.Connection,
+        glossary: StoredGlossary,
+        dictionaries: Sequence[Dictionary],
     ) -> None:
-        """Replace the entries of a dictionary. Raises InvalidField if its owner has too much."""
-        version = "UPDATE glossaries SET version = ? WHERE id = ?"
-        connection.execute(version, (str(uuid.uuid4()), key))
-        connection.execute("DELETE FROM glossary_entries WHERE glossary = ?", (key,))
-        connection.executemany(
-            "INSERT INTO glossary_entries VALUES (?, ?, ?, ?, ?)",
-            ((key, number, *entry) for number, entry in enumerate(entries)),
-        )
-        num_glossaries, num_terms = _count(connection, owner)
+        """Raises InvalidField if a dictionary or its owner has too much."""
+        by_pair: dict[Pair, list[Sequence[GlossaryEntry]]] = {}
+        for pair, entries in dictionaries:
+            by_pair.setdefault(pair, []).append(entries)
+        keys = {one.pair: one.id for one in dictionaries_of(connection, glossary)}
+        for pair, parts in by_pair.items():
+            key = keys.get(pair) or insert_further(connection, glossary, pair)
+            merge_entries(connection, key, _joined(parts))
+        self._require_room(connection, glossary.owner)
+
+    def _require_room(self, connection: sqlite3.Connection, owner: str) -> None:
+        """Raises InvalidField if an owner has too much."""
+        num_glossaries, num_terms = count_owned(connection, owner)
         _require_room("glossaries", num_glossaries, self._max_glossaries)
         _require_room("terms in glossaries", num_terms, self._max_terms)
 
 
-def _get(
-    connection: sqlite3.Connection, name: str, owner: Owner, allowed: str = _READABLE
-) -> StoredGlossary:
-    """Raises UnknownGlossary."""
-    plain, own = _stored_name(name, Owner()), _stored_name(name, owner)
-    row = connection.execute(
-        f"{_COLUMNS} WHERE {allowed} AND {_IS_GLOSSARY}"
-        " AND (id = :name OR name IN (:name, :plain, :own))"
-        " ORDER BY id = :name DESC, name = :own DESC",
-        {**owner._asdict(), "name": name, "plain": plain, "own": own},
-    ).fetchone()
-    if row is None:
-        suffix = " that you may change" if allowed is _OWN else ""
-        raise UnknownGlossary(f"there is no glossary {shown(name)}{suffix}")
-    return _stored(row)
-
-
-def _stored(row: tuple[str, str, str, str, str, str, int]) -> StoredGlossary:
-    key, qualified, *others = row
-    owner, _, name = qualified.rpartition("/")
-    return StoredGlossary(key, owner, name.replace(_SLASH, "/"), *others)  # type: ignore[arg-type]
-
-
-def _entries(connection: sqlite3.Connection, key: str) -> list[GlossaryEntry]:
-    rows = connection.execute(
-        "SELECT source, target, case_sensitive FROM glossary_entries WHERE glossary = ? "
-        "ORDER BY number",
-        (key,),
-    )
-    return [GlossaryEntry(source, target, bool(flag)) for source, target, flag in rows]
-
-
-def _dictionaries(connection: sqlite3.Connection, glossary: StoredGlossary) -> list[StoredGlossary]:
-    """The glossary itself first."""
-    rows = connection.execute(
-        f"{_COLUMNS} WHERE id IN (SELECT id FROM glossary_dictionaries WHERE parent = ?)"
-        " ORDER BY created",
-        (glossary.id,),
-    )
-    return [glossary, *map(_stored, rows)]
-
-
-def _of_pair(
-    connection: sqlite3.Connection, glossary: StoredGlossary, pair: tuple[str, str]
-) -> StoredGlossary | None:
-    current = _stored(connection.execute(f"{_COLUMNS} WHERE id = ?", (glossary.id,)).fetchone())
-    found = _dictionaries(connection, current)
-    return next((one for one in found if one.pair == pair), None)
-
-
-def _insert(
-    connection: sqlite3.Connection, name: str, source: str, target: str, key: str | None = None
-) -> str:
-    """Store a glossary without entries -> its id. Raises GlossaryExists."""
-    _require_new(connection, name)
-    key, now = key or str(uuid.uuid4()), datetime.now(UTC).isoformat(timespec="microseconds")
-    row = (key, name, source, target, now, "")
-    connection.execute("INSERT INTO glossaries VALUES (?, ?, ?, ?, ?, ?)", row)
-    return key
-
-
-def _require_new(connection: sqlite3.Connection, stored_name: str) -> None:
-    query = "SELECT 1 FROM glossaries WHERE name = ?"
-    if connection.execute(query, (stored_name,)).fetchone():
-        name = stored_name.rpartition("/")[2].replace(_SLASH, "/")
-        raise GlossaryExists(f"there is a glossary named {shown(name)}")
-
-
-def _stored_name(name: str, owner: Owner) -> str:
-    return owner.qualified(name.replace("/", _SLASH))
-
-
-def _count(connection: sqlite3.Connection, owner: str) -> tuple[int, int]:
-    """The number of an owner's glossaries, or of nobody's, and of their terms together."""
-    own, pattern = ("name LIKE ?", f"{owner}/%") if owner else ("name NOT LIKE ?", "%/%")
-    found: tuple[int, int] = connection.execute(
-        "SELECT count(DISTINCT id), count(number) FROM glossaries"
-        f" LEFT JOIN glossary_entries ON glossary = id WHERE {own}",
-        (pattern,),
-    ).fetchone()
-    return found
+def _joined(parts: Sequence[Sequence[GlossaryEntry]]) -> Sequence[GlossaryEntry]:
+    """The entries of one part as they are; of several for the same term in more parts the last."""
+    if len(parts) == 1:
+        return parts[0]
+    return [
+        *{(entry.source, entry.case_sensitive): entry for part in parts for entry in part}.values()
+    ]
 
 
 def _require_room(what: str, count: int, most: int) -> None:
@@ -365,15 +271,7 @@ def _require_room(what: str, count: int, most: int) -> None:
         raise InvalidField(f"these would be {count} {what}, at most {most} may be stored")
 
 
-def _check(name: str, entries: Sequence[GlossaryEntry]) -> None:
-    _check_name(name)
-    if not entries:
-        raise InvalidField("entries must have at least one term")
-    check_entries(entries, MAX_ENTRIES, "entries")
-
-
-def _check_name(name: str) -> None:
-    if not name.strip() or len(name) > MAX_NAME_CHARACTERS or not name.isprintable():
-        raise InvalidField(
-            f"name must have 1 to {MAX_NAME_CHARACTERS} printable characters, got {shown(name)}"
-        )
+def _check_all(dictionaries: Sequence[Dictionary]) -> None:
+    """Raises InvalidField."""
+    for _, entries in dictionaries:
+        check_entries(entries, MAX_ENTRIES, "entries")

@@ -62,7 +62,7 @@ class SuggestionStore(Database):
 
     def add(self, pair: SuggestedPair, suggestion: str) -> bool:
         """Store a suggestion, once. Returns whether there was room."""
-        with self.use() as connection:
+        with self.transaction() as connection:
             (count,) = connection.execute("SELECT COUNT(*) FROM suggestions").fetchone()
             if count >= MAX_SUGGESTIONS:
                 return False

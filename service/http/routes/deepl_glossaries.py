@@ -15,7 +15,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from service.errors import InvalidField, MissingField, UnknownGlossary, shown
+from service.errors import InvalidField, MissingField, shown
 from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.bodies import FORM, JSON
 from service.http.models import Code, RequestModel
@@ -23,15 +23,14 @@ from service.http.openapi import READ, foreign_router
 from service.http.requests import read_fields, read_request
 from service.http.state import ServerState, server_state
 from service.stores.api_key import Owner
-from service.stores.glossaries import NO_DICTIONARY, GlossaryStore, StoredGlossary
-from service.translation.glossary import GlossaryEntry
+from service.stores.glossaries import GlossaryStore
+from service.stores.glossary_rows import Dictionary, Pair, StoredGlossary
 
 GLOSSARIES, PAIRS = "/v2/glossaries", "/v2/glossary-language-pairs"
 GLOSSARIES_3 = "/v3/glossaries"
 _ONE_2, _ONE_3 = GLOSSARIES + "/{glossary_id}", GLOSSARIES_3 + "/{glossary_id}"
 _FORMATS = {"csv": CSV, "tsv": TSV}
 _PART = re.compile(r"dictionaries\[(\d{1,4})\]\.(\w+)")
-_Pair = tuple[str, str]
 router = foreign_router()
 
 
@@ -41,7 +40,7 @@ class PairRequest(RequestModel):
     source_lang: Code
     target_lang: Code
 
-    def pair(self, state: ServerState) -> _Pair:
+    def pair(self, state: ServerState) -> Pair:
         """In the server's codes. Raises UnsupportedLanguage or InvalidField."""
         return state.direct_pair(self.source_lang.lower(), self.target_lang.lower())
 
@@ -52,8 +51,9 @@ class DictionaryRequest(PairRequest):
     entries: str
     entries_format: Literal["tsv", "csv"] = "tsv"
 
-    async def read(self) -> list[GlossaryEntry]:
-        return await asyncio.to_thread(read_entries, self.entries, _FORMATS[self.entries_format])
+    def read(self, state: ServerState) -> Dictionary:
+        """Raises a ServiceError. Call it from a thread."""
+        return self.pair(state), read_entries(self.entries, _FORMATS[self.entries_format])
 
 
 class GlossaryRequest(DictionaryRequest):
@@ -103,27 +103,28 @@ async def create_glossary(request: Request) -> dict[str, Any]:
     state, owner = server_state(request), request.state.caller.owner
     store = state.glossary_store
     asked = await read_request(request, GlossaryRequest, (JSON, FORM))
-    pair, entries = asked.pair(state), await asked.read()
+    pair, entries = await asyncio.to_thread(asked.read, state)
     return _rendered(await asyncio.to_thread(store.add, asked.name, *pair, entries, owner))
 
 
 @router.api_route(_ONE_2, methods=[*READ])
 async def get_glossary(request: Request, glossary_id: str) -> dict[str, Any]:
-    return _rendered((await _find(request, glossary_id))[0])
+    store, owner = _store_of(request, glossary_id)
+    return _rendered(await run_in_threadpool(store.get, glossary_id, owner))
 
 
 @router.api_route(_ONE_2 + "/entries", methods=[*READ])
 async def glossary_entries(request: Request, glossary_id: str) -> Response:
-    found, store, owner = await _find(request, glossary_id)
-    entries = await run_in_threadpool(store.entries, found.id, owner)
-    return Response(write_entries(entries, TSV), media_type=f"{TSV}; charset=utf-8")
+    store, owner = _store_of(request, glossary_id)
+    text = await run_in_threadpool(lambda: write_entries(store.entries(glossary_id, owner), TSV))
+    return Response(text, media_type=f"{TSV}; charset=utf-8")
 
 
 @router.delete(_ONE_2, status_code=204)
 @router.delete(_ONE_3, status_code=204)
 async def remove_glossary(request: Request, glossary_id: str) -> None:
-    found, store, owner = await _find(request, glossary_id)
-    await asyncio.to_thread(store.remove, found.id, owner)
+    store, owner = _store_of(request, glossary_id)
+    await asyncio.to_thread(store.remove, glossary_id, owner)
 
 
 @router.api_route(GLOSSARIES_3, methods=[*READ])
@@ -131,9 +132,7 @@ async def list_glossaries_3(request: Request) -> dict[str, list[dict[str, Any]]]
     store, owner = server_state(request).glossaries, request.state.caller.owner
     if store is None:
         return {"glossaries": []}
-    found = await run_in_threadpool(
-        lambda: [store.dictionaries(one.id, owner) for one in store.all(owner)]
-    )
+    found = await run_in_threadpool(store.all_dictionaries, owner)
     return {"glossaries": [_rendered_3(one) for one in found]}
 
 
@@ -144,82 +143,85 @@ async def create_glossary_3(request: Request) -> dict[str, Any]:
     if not asked.name or not dictionaries:
         missing = "dictionaries" if asked.name else "name"
         raise MissingField(f"Invalid request: missing {missing} parameter")
-    (pair, entries), *others = dictionaries
-    made = await asyncio.to_thread(store.add, asked.name, *pair, entries, owner)
-    try:
-        return await _put_all(store, made, others, owner)
-    except BaseException:
-        await asyncio.to_thread(store.remove, made.id, owner)
-        raise
+    add = store.add_dictionaries
+    return _rendered_3(await asyncio.to_thread(add, asked.name, dictionaries, owner))
 
 
 @router.api_route(_ONE_3, methods=[*READ])
 async def get_glossary_3(request: Request, glossary_id: str) -> dict[str, Any]:
-    found, store, owner = await _find(request, glossary_id)
-    return _rendered_3(await run_in_threadpool(store.dictionaries, found.id, owner))
+    store, owner = _store_of(request, glossary_id)
+    return _rendered_3(await run_in_threadpool(store.dictionaries, glossary_id, owner))
 
 
 @router.patch(_ONE_3)
 async def change_glossary(request: Request, glossary_id: str) -> dict[str, Any]:
     """Rename it, and merge entries into its dictionaries."""
-    found, store, owner = await _find(request, glossary_id)
+    store, owner = await _find(request, glossary_id)
     asked, dictionaries = await _read_named(request)
-    if asked.name is not None:
-        found = await asyncio.to_thread(store.rename, found.id, asked.name, owner)
-    return await _put_all(store, found, dictionaries, owner)
+    change = store.change
+    return _rendered_3(
+        await asyncio.to_thread(change, glossary_id, owner, asked.name, dictionaries)
+    )
 
 
 @router.api_route(_ONE_3 + "/entries", methods=[*READ])
 async def dictionary_entries(request: Request, glossary_id: str) -> dict[str, list[dict[str, Any]]]:
-    found, store, owner = await _find(request, glossary_id)
+    store, owner = await _find(request, glossary_id)
     pair = (await read_request(request, PairRequest)).pair(server_state(request))
-    dictionaries = await asyncio.to_thread(store.dictionaries, found.id, owner)
-    if pair not in [one.pair for one in dictionaries]:
-        raise UnknownGlossary(NO_DICTIONARY)
-    glossary = await asyncio.to_thread(store.load, found.id, owner, pair)
-    text = write_entries(glossary.entries, TSV).removesuffix("\n")
+    text = await run_in_threadpool(
+        lambda: write_entries(store.read(glossary_id, owner, pair)[1], TSV).removesuffix("\n")
+    )
     rendered = {**_languages(*pair), "entries": text, "entries_format": "tsv"}
     return {"dictionaries": [rendered]}
 
 
 @router.put(_ONE_3 + "/dictionaries")
 async def put_dictionary(request: Request, glossary_id: str) -> dict[str, Any]:
-    found, store, owner = await _find(request, glossary_id)
+    store, owner = await _find(request, glossary_id)
     asked = await read_request(request, DictionaryRequest, (JSON, FORM))
-    pair, entries = asked.pair(server_state(request)), await asked.read()
-    made = await asyncio.to_thread(
-        store.put_dictionary, found.id, pair, entries, owner, is_merged=False
-    )
-    return _rendered_dictionary(made)
+    pair, entries = await asyncio.to_thread(asked.read, server_state(request))
+    put = store.put_dictionary
+    return _rendered_dictionary(await asyncio.to_thread(put, glossary_id, pair, entries, owner))
 
 
 @router.delete(_ONE_3 + "/dictionaries", status_code=204)
 async def remove_dictionary(request: Request, glossary_id: str) -> None:
-    found, store, owner = await _find(request, glossary_id)
+    store, owner = await _find(request, glossary_id)
     pair = (await read_request(request, PairRequest)).pair(server_state(request))
-    await asyncio.to_thread(store.remove_dictionary, found.id, pair, owner)
+    await asyncio.to_thread(store.remove_dictionary, glossary_id, pair, owner)
 
 
-async def _find(request: Request, glossary_id: str) -> tuple[StoredGlossary, GlossaryStore, Owner]:
-    """Raises UnknownGlossary, and InvalidField for what is no id."""
+async def _find(request: Request, glossary_id: str) -> tuple[GlossaryStore, Owner]:
+    """As `_store_of`, before the request's fields are read. Raises UnknownGlossary if there is no
+    such glossary."""
+    store, owner = _store_of(request, glossary_id)
+    await run_in_threadpool(store.get, glossary_id, owner)
+    return store, owner
+
+
+def _store_of(request: Request, glossary_id: str) -> tuple[GlossaryStore, Owner]:
+    """The store and the caller. Raises UnknownGlossary without a database, and InvalidField for
+    what is no id."""
     store, owner = server_state(request).glossary_store, request.state.caller.owner
     try:
         uuid.UUID(glossary_id)
     except ValueError:
         raise InvalidField(f"glossary_id must be an id, got {shown(glossary_id)}") from None
-    return await run_in_threadpool(store.get, glossary_id, owner), store, owner
+    return store, owner
 
 
-async def _read_named(
-    request: Request,
-) -> tuple[NamedRequest, list[tuple[_Pair, list[GlossaryEntry]]]]:
+async def _read_named(request: Request) -> tuple[NamedRequest, list[Dictionary]]:
     fields = await read_fields(request, (JSON, FORM))
     if fields.strings is None:
         asked = fields.parse(request, NamedRequest)
     else:
         asked = NamedRequest.from_json(_nested(fields.strings))
     state = server_state(request)
-    return asked, [(one.pair(state), await one.read()) for one in asked.parsed()]
+
+    def read() -> list[Dictionary]:
+        return [one.read(state) for one in asked.parsed()]
+
+    return asked, await asyncio.to_thread(read)
 
 
 def _nested(form: dict[str, Any]) -> dict[str, Any]:
@@ -232,19 +234,6 @@ def _nested(form: dict[str, Any]) -> dict[str, Any]:
         else:
             plain[name] = value
     return {**plain, "dictionaries": [parts[place] for place in sorted(parts)]}
-
-
-async def _put_all(
-    store: GlossaryStore,
-    glossary: StoredGlossary,
-    dictionaries: Sequence[tuple[_Pair, list[GlossaryEntry]]],
-    owner: Owner,
-) -> dict[str, Any]:
-    for pair, entries in dictionaries:
-        await asyncio.to_thread(
-            store.put_dictionary, glossary.id, pair, entries, owner, is_merged=True
-        )
-    return _rendered_3(await asyncio.to_thread(store.dictionaries, glossary.id, owner))
 
 
 def _languages(source: str, target: str) -> dict[str, str]:

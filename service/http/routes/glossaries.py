@@ -26,7 +26,7 @@ from service.http.limits import Limits
 from service.http.models import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
 from service.http.openapi import WITH_ACCESS, WITH_BODY, describe_errors, described_router
 from service.http.state import ServerState, server_state
-from service.stores.glossaries import MAX_ENTRIES, StoredGlossary
+from service.stores.glossary_rows import MAX_ENTRIES, StoredGlossary
 from service.translation.glossary import GlossaryEntry
 
 PATH = "/glossaries"
@@ -116,8 +116,7 @@ async def create_glossary(request: Request) -> GlossaryDescription:
 async def get_glossary(request: Request, name: str) -> Response:
     """A glossary with its entries: JSON, or CSV or TSV if Accept asks for it."""
     store, owner = server_state(request).glossary_store, request.state.caller.owner
-    found = await run_in_threadpool(store.get, name, owner)
-    entries = await run_in_threadpool(store.entries, name, owner)
+    found, entries = await run_in_threadpool(store.read, name, owner)
     accept = request.headers.get("accept", "")
     for media_type in (CSV, TSV):
         if media_type in accept:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from service.commands.group import dragoman
 from service.errors import GlossaryExists, InvalidField, UnknownGlossary
 from service.glossary_files import CSV, TSV, read_entries, read_glossary, write_entries
 from service.stores.api_key import EVERYBODY
-from service.stores.glossaries import MAX_ENTRIES, GlossaryStore
+from service.stores.glossaries import GlossaryStore
+from service.stores.glossary_rows import MAX_ENTRIES, merge_entries
 from service.translation.glossary import GlossaryEntry
 
 ENTRIES = [GlossaryEntry("dog", "Köter"), GlossaryEntry("US", "USA", True)]
@@ -58,6 +61,38 @@ def test_names_are_unique_and_bounded(store: GlossaryStore) -> None:
     with pytest.raises(InvalidField, match=f"at most {MAX_ENTRIES}"):
         store.add("many", "en", "de", ENTRIES * MAX_ENTRIES, EVERYBODY)
     assert [found.name for found in store.all(EVERYBODY)] == ["pets"]
+
+
+def test_a_change_of_several_dictionaries_is_stored_whole_or_not_at_all(
+    store: GlossaryStore,
+) -> None:
+    many = [GlossaryEntry(str(number), "a") for number in range(MAX_ENTRIES + 1)]
+    given = [(("en", "de"), ENTRIES), (("en", "zh"), [])]
+    with pytest.raises(InvalidField, match="at least one"):
+        store.add_dictionaries("pets", given, EVERYBODY)
+    assert store.all_dictionaries(EVERYBODY) == []
+    made = store.add("pets", "en", "de", ENTRIES, EVERYBODY)
+    parts = [(("en", "zh"), many[:9]), (("en", "de"), many[:-1])]
+    with pytest.raises(InvalidField, match=f"at most {MAX_ENTRIES}"):
+        store.change("pets", EVERYBODY, "beasts", parts)
+    assert store.all_dictionaries(EVERYBODY) == [[made]]
+
+
+def test_merged_terms_take_the_places_of_their_sources(store: GlossaryStore) -> None:
+    store.add("pets", "en", "de", [*ENTRIES, GlossaryEntry("dog", "Hund", True)], EVERYBODY)
+    pair, cat = ("en", "de"), GlossaryEntry("cat", "Katze")
+    parts = [(pair, [cat, GlossaryEntry("dog", "x")]), (pair, [GlossaryEntry("dog", "Hündin")])]
+    store.change("pets", EVERYBODY, dictionaries=parts)
+    assert store.entries("pets", EVERYBODY) == [GlossaryEntry("dog", "Hündin"), ENTRIES[1], cat]
+
+
+def test_only_the_terms_that_are_merged_are_written(tmp_path: Path) -> None:
+    store = GlossaryStore(tmp_path / "d.sqlite")
+    terms = [GlossaryEntry(str(number), "a") for number in range(MAX_ENTRIES - 1)]
+    key = store.add("pets", "en", "de", terms, EVERYBODY).id
+    with closing(sqlite3.connect(tmp_path / "d.sqlite")) as connection:
+        merge_entries(connection, key, [GlossaryEntry("5", "b"), GlossaryEntry("new", "b")])
+        assert connection.total_changes == 4  # one removed, two added, a new version
 
 
 @pytest.mark.parametrize("media_type", [CSV, TSV])
