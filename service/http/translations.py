@@ -87,8 +87,8 @@ async def translate_upload(
     translation = state.file_translator.translate(work, on_counted=caller.charge)
     done = await until_disconnected(request, translation)
     name = _download_name(file.name, job.target, done.format.suffix)
-    media_type, owner = done.format.media_type, caller.owner.id
-    stored = state.files.add(done.content, done.num_characters, name, media_type, owner)
+    media_type, whose = done.format.media_type, (caller.owner.id, caller.name)
+    stored = state.files.add(done.content, done.num_characters, name, media_type, *whose)
     return *stored, done.source
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from service.errors import UnknownFile
 from service.http.file_store import FileStore, StoredFile
 
+NUM_CLIENTS = 4
 
-def add(store: FileStore, content: bytes, num_characters: int) -> tuple[str, StoredFile]:
-    return store.add(content, num_characters, "a_de.txt", "text/plain", "")
+
+def add(
+    store: FileStore, content: bytes, num_characters: int, client: str = "address/1"
+) -> tuple[str, StoredFile]:
+    return store.add(content, num_characters, "a_de.txt", "text/plain", "", client)
 
 
 def has(store: FileStore, name: str) -> bool:
@@ -40,6 +47,28 @@ def test_the_oldest_are_dropped_if_all_together_are_too_many_bytes() -> None:
     assert not any(has(store, name) for name in names)
     names = [add(store, b"", 0)[0] for _ in range(100)]  # bounded too, without content
     assert sum(has(store, name) for name in names) == 9
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, NUM_CLIENTS - 1), st.integers(0, 12_000)), max_size=40),
+)
+def test_who_has_at_most_an_equal_share_loses_nothing_to_others(
+    sent: list[tuple[int, int]],
+) -> None:
+    max_bytes = 20_000
+    store = FileStore(max_bytes)
+    names: dict[int, list[tuple[str, int]]] = {client: [] for client in range(NUM_CLIENTS)}
+    for client, size in sent:
+        name, file = add(store, b"a" * size, 1, f"address/{client}")
+        names[client].append((name, file.num_bytes))
+        assert has(store, name)
+        kept = {one: [has(store, name) for name, _ in names[one]] for one in names}
+        for one, files in names.items():
+            if sum(size for _, size in files) <= max_bytes / NUM_CLIENTS:
+                assert all(kept[one])
+            assert kept[one] == sorted(kept[one])  # the oldest go first
+        files = [size for one in names.values() for name, size in one if has(store, name)]
+        assert sum(files) <= max_bytes + file.num_bytes
 
 
 def test_a_removed_file_makes_room() -> None:
