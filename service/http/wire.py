@@ -1,5 +1,5 @@
-"""Bounds that uvicorn lacks: the head of a request, websocket frames with little content, and the
-time that an answer waits for its reader.
+"""Bounds that uvicorn lacks: the head of a request, what waits behind it, websocket frames with
+little content, and the time that an answer waits for its reader.
 
 Slow clients, idle connections and connections per address are a proxy's work: deploy/nginx.conf.
 """
@@ -11,10 +11,13 @@ import logging
 import secrets
 import sys
 import time
+from collections.abc import Sized
 from typing import Any
 
+import httptools
 from uvicorn import Config
 from uvicorn._types import ASGISendEvent
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
@@ -22,7 +25,7 @@ from websockets.exceptions import ProtocolError
 from websockets.frames import CTRL_OPCODES, CloseCode, Frame, Opcode
 from websockets.server import ServerProtocol
 
-from service.errors import HeadTooLarge, InvalidHttp, ServiceError
+from service.errors import HeadTooLarge, InvalidHttp, ServiceError, shown
 from service.http.error_answers import SECURITY_HEADERS, error_of, error_response
 
 MAX_HEAD_BYTES = 32 * 1024
@@ -66,13 +69,18 @@ class _EndsForSlowReaders(asyncio.Protocol):
 
 class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
     """Refuses a head that is too large with 431 and one that is malformed with 400, in the format
-    of the path's API. Ignores trailers, and ends a connection that sends them without end."""
+    of the path's API. Ignores trailers, and ends a connection that sends them without end. Reads
+    nothing while a request waits for the answer of the one before it."""
 
     url = b""
     _is_refused = False
     _is_in_head = True
     _num_headers = 0
     _num_bytes = 0  # since a head or a part of a body was complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.flow = _PipelineFlow(transport, self.pipeline)
 
     def data_received(self, data: bytes) -> None:
         if self._is_refused:
@@ -99,7 +107,27 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
         self._is_in_head, self._num_bytes = False, 0
         if len(self.url) + sum(map(len, sum(self.headers, ()))) > MAX_HEAD_BYTES:
             raise _too_large(f"{MAX_HEAD_BYTES} bytes")
+        if not self.url.startswith(b"/"):
+            self._take_path()
         super().on_headers_complete()
+
+    def _take_path(self) -> None:
+        """Take the path of an absolute URL, whose host replaces the header's (RFC 9112, 3.2.2).
+        Raises InvalidHttp."""
+        try:
+            target = httptools.parse_url(self.url)
+        except httptools.HttpParserInvalidURLError:
+            target = None
+        given = self.url.decode("latin-1")
+        if target is None or (target.schema or b"http").lower() not in (b"http", b"https"):
+            raise InvalidHttp(f"the target must be a path or an HTTP URL, got {shown(given)}")
+        if target.host is None:  # the target is *
+            return
+        self.url = (target.path or b"/") + (b"?" + target.query if target.query else b"")
+        host = b"[%b]" % target.host if b":" in target.host else target.host
+        if target.port is not None:
+            host += b":%d" % target.port
+        self.headers[:] = [one for one in self.headers if one[0] != b"host"] + [(b"host", host)]
 
     def on_body(self, body: bytes) -> None:
         self._num_bytes = 0
@@ -133,6 +161,19 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
         _end_with(self.transport, self.loop, head + b"\r\n" + bytes(response.body))
 
 
+class _PipelineFlow(FlowControl):
+    """Reads on only when no request waits for the answer of the one before it: nobody has room for
+    the bodies that come behind it."""
+
+    def __init__(self, transport: asyncio.Transport, pipeline: Sized) -> None:
+        super().__init__(transport)
+        self._pipeline = pipeline
+
+    def resume_reading(self) -> None:
+        if not self._pipeline:
+            super().resume_reading()
+
+
 class WebSocketProtocol(_EndsForSlowReaders, WebSocketsSansIOProtocol):
     """Bounds frames, answers every handshake, and lets the client read why a connection ends."""
 
@@ -153,6 +194,15 @@ class WebSocketProtocol(_EndsForSlowReaders, WebSocketsSansIOProtocol):
             refusal = self.conn.reject(400, "Failed to open a WebSocket connection.\n")
             answer = b"".join(self.conn.data_to_send()) or refusal.serialize()
             _end_with(self.transport, self.loop, answer)
+
+    def send_receive_event_to_app(self) -> None:
+        """uvicorn would log a text that is not UTF-8 as an error."""
+        if self.curr_msg_data_type == "text" and not _is_utf_8(b"".join(self.frames)):
+            self.frames = []
+            self.conn.fail(CloseCode.INVALID_DATA, "a text must be UTF-8")
+            self.handle_parser_exception()
+        else:
+            super().send_receive_event_to_app()
 
     def handle_parser_exception(self) -> None:
         if not self.close_sent and self.conn.close_sent is not None:
@@ -184,6 +234,14 @@ def _end_with(transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, dat
     transport.write(data)
     transport.write_eof()
     loop.call_later(_LINGER_SECONDS, transport.abort)
+
+
+def _is_utf_8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _too_large(allowed: str) -> HeadTooLarge:

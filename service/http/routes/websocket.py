@@ -151,11 +151,13 @@ class Connection:
             try:
                 values = _parse(message, self._state.limits)
                 request_id = _id_of(values)
+                is_cancel = values.get("cancel") is True
+                self._require_possible(request_id, is_cancel=is_cancel)
             except ServiceError as error:
-                await self._count_invalid(error)
+                await self._count_refused(error)
                 raise
-            if values.get("cancel") is True:
-                self._cancel(request_id)
+            if is_cancel:
+                self._requests[request_id].cancel()
             else:
                 await self._start(request_id, values)
                 await asyncio.sleep(0)  # a task cancelled before it starts never answers
@@ -164,21 +166,20 @@ class Connection:
         except Exception as error:
             await self._send_error(unforeseen(error, self._id), request_id)
 
-    async def _count_invalid(self, error: ServiceError) -> None:
-        """Count an invalid message as a request. Raises a ServiceError if it is one too many."""
+    async def _count_refused(self, error: ServiceError) -> None:
+        """Count a refused message as a request. Raises a ServiceError if it is one too many."""
         caller = self._state.access.caller(self._socket.scope)
         try:
             await caller.identify(self._key)
         finally:
             await caller.leave(error.status)
 
-    def _cancel(self, request_id: RequestId) -> None:
-        request = self._requests.get(request_id)
-        if request is None:
-            raise UnknownId(f"no request with id {shown(request_id)} is in progress")
-        request.cancel()
-
-    async def _start(self, request_id: RequestId, values: dict[str, Any]) -> None:
+    def _require_possible(self, request_id: RequestId, *, is_cancel: bool) -> None:
+        """Raises UnknownId, DuplicateId or TooManyStreams."""
+        if is_cancel:
+            if request_id not in self._requests:
+                raise UnknownId(f"no request with id {shown(request_id)} is in progress")
+            return
         if request_id in self._requests:
             raise DuplicateId(f"a request with id {shown(request_id)} is still in progress")
         if len(self._requests) >= self._state.limits.max_streams:
@@ -186,6 +187,8 @@ class Connection:
                 f"{len(self._requests)} requests are in progress on this connection, "
                 f"at most {self._state.limits.max_streams} are allowed"
             )
+
+    async def _start(self, request_id: RequestId, values: dict[str, Any]) -> None:
         fields = {name: value for name, value in values.items() if name not in ("id", "cancel")}
         self._key = key_of_fields(fields) or self._key
         caller = self._state.access.caller(self._socket.scope)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import random
+import re
+import socket
+import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
 
-from tests.service.fakes import until
+from service.app import create_app
+from service.http.wire import HttpProtocol
+from service.settings import Settings
+from tests.fuzz.mutations import mutated
+from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.http.clients import error_members
 from tests.service.http.wire_client import (
     BINARY,
@@ -29,6 +39,7 @@ from tests.service.http.wire_client import (
     read_to_end,
     read_until,
 )
+from tests.service.served import served
 
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: test\r\n"
 POST = b"POST /translate HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
@@ -127,6 +138,74 @@ def test_what_is_not_http_is_answered_with_400_as_json(server: ServerProcess, se
     assert (status, body["code"]) == (400, "invalid_http")
 
 
+PATHS = [b"/", b"/health/live", b"/v2/languages", b"/nowhere", b"", b"*", b"?a=b", b"/a b"]
+HOSTS = [b"host", b"host:443", b"[::1]", b"[::1]:8", b"u:p@host", b"", b":", b"[::1", b"a:99999"]
+SCHEMES = [b"", b"http://", b"https://", b"HTTP://", b"ftp://", b"//", b"http:", b"://"]
+METHODS = [b"GET", b"POST", b"HEAD", b"OPTIONS", b"CONNECT", b"TRACE", b"PRI", b"get", b""]
+VERSIONS = [b" HTTP/1.1", b" HTTP/1.0", b" HTTP/2.0", b" HTTP/9", b""]
+
+
+def test_no_request_line_is_answered_with_5xx_or_logged_as_an_error(server: ServerProcess) -> None:
+    """Of all targets that the parser lets through, and of damaged ones."""
+    rng = random.Random(1)
+    targets = [scheme + host + path for scheme in SCHEMES for host in HOSTS for path in PATHS]
+    for target in targets + [mutated(rng.choice(targets), rng) for _ in range(300)]:
+        line = rng.choice(METHODS) + b" " + target + rng.choice(VERSIONS)
+        received = server.exchange(line + b"\r\nHost: test\r\n" + LAST)
+        statuses = {int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", received)}
+        assert statuses <= {200, *range(400, 500)}, (line, received[:200])
+        assert len(received) < 4000 or statuses == {200}, line
+    assert not server.errors()
+
+
+@pytest.mark.parametrize(
+    ("target", "host"),
+    [
+        ("http://one.test", b"one.test"),
+        ("http://one.test?a=b", b"one.test"),
+        ("https://one.test:8/health/live?", b"one.test:8"),
+        ("HTTP://[::1]:8/", b"[::1]:8"),
+        ("/health/live", b"test"),
+    ],
+)
+def test_an_absolute_target_names_path_and_host(target: str, host: bytes) -> None:
+    """As RFC 9112 has it, 3.2.2."""
+    asked = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            asked.append((scope["path"], dict(scope["headers"])[b"host"]))
+            await PlainTextResponse("")(scope, receive, send)
+
+    with served(app) as own, own.connect() as client:
+        client.sendall(head(target, "Connection: close", method="GET"))
+        assert read_to_end(client).startswith(b"HTTP/1.1 200")
+    assert asked == [("/health/live" if "health" in target else "/", host)]
+
+
+@pytest.mark.parametrize("num_answered", [0, 90])
+def test_nothing_is_read_behind_a_request_that_waits(num_answered: int) -> None:
+    """Its body would take memory that no bound counts: only what the event loop read at once with
+    its head is kept."""
+    runner = FakeRunner()
+    runner.gate.clear()
+    slow = POST + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+    sent = (LIVE + b"\r\n") * num_answered + slow + POST + b"Content-Length: 99999999\r\n\r\n"
+    with served(create_app(Settings(), [fake_model(runner)])) as own, own.connect() as client:
+        sending = threading.Thread(target=exchange, args=(client, sent + b" " * 20 * MILLION))
+        sending.start()
+        until(runner.is_stepping.is_set)
+        (connection,) = own.server.server_state.connections
+        assert isinstance(connection, HttpProtocol)
+        until(lambda: len(connection.pipeline) == 1)
+        until(lambda: connection.flow.read_paused)
+        held = [len(cycle.body) for cycle, _ in connection.pipeline]
+        assert sum(held) <= 256 * 1024
+        client.shutdown(socket.SHUT_RDWR)
+        runner.gate.set()
+        sending.join()
+
+
 def test_what_is_wrong_behind_a_request_is_not_taken_for_its_answer(server: ServerProcess) -> None:
     request = POST + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
     received = server.exchange(request + b"\x00\x01\x02 nonsense\r\n\r\n")
@@ -211,6 +290,7 @@ def test_a_text_that_is_not_utf_8_and_a_message_over_the_limit_close_with_their_
         with server.connect() as client:
             open_websocket(client)
             assert close_code_of(exchange(client, data * 3)) == code
+    assert not server.errors()
 
 
 def test_a_server_with_clients_that_neither_read_nor_send_ends(tmp_path: Path) -> None:

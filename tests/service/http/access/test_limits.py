@@ -280,18 +280,44 @@ def test_forwarded_addresses_count_only_from_trusted_proxies(serve: Serve) -> No
     assert spoofed == [200, 429, 429]  # only the last entry is the proxy's own
 
 
-def test_messages_of_a_websocket_are_counted_like_requests_also_unreadable_ones(
-    serve: Serve,
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (json.dumps({"id": 1, **FIELDS}), "final"),
+        ("{", "invalid_json"),
+        (b"{}", "invalid_message"),
+        ('{"id": []}', "invalid_message"),
+        ('{"id": 1}', "missing_field"),
+        ('{"id": 1, "cancel": true}', "unknown_id"),
+    ],
+)
+def test_every_message_of_a_websocket_is_counted_like_a_request(
+    serve: Serve, message: str | bytes, code: str
 ) -> None:
     server = serve(requests_per_minute=4)
     with connect(stream_url(server)) as socket:  # the first
         codes = []
-        for message in (json.dumps({"id": 1, **FIELDS}), "{", '{"id": []}', "{"):
+        for _ in range(4):
             socket.send(message)
             answer = last_of(socket)
             codes.append(answer.get("code", answer["type"]))
-    assert codes == ["final", "invalid_json", "invalid_message", "too_many_requests"]
+    assert codes == [code] * 3 + ["too_many_requests"]
     assert answer["retry_after"] >= 1
+
+
+def test_messages_beside_a_running_one_are_counted_too(serve: Serve, runner: FakeRunner) -> None:
+    server = serve(requests_per_minute=5, max_streams=1)
+    runner.gate.clear()
+    try:
+        with connect(stream_url(server)) as socket:  # the first
+            for number in (1, 1, 2, 3, 4):
+                socket.send(json.dumps({"id": number, **FIELDS}))
+            codes = [json.loads(socket.recv())["code"] for _ in range(4)]
+            assert codes == ["duplicate_id", *["too_many_streams"] * 2, "too_many_requests"]
+            socket.send(json.dumps({"id": 1, "cancel": True}))  # free
+            assert json.loads(socket.recv())["code"] == "cancelled"
+    finally:
+        runner.gate.set()
 
 
 def test_messages_at_the_same_time_are_bounded_and_their_places_come_back(
