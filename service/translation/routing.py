@@ -7,6 +7,7 @@ that a translation does not depend on what others translate.
 
 from __future__ import annotations
 
+import difflib
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -18,6 +19,8 @@ from service.translation.glossary import Glossary
 
 _PIVOT = "en"
 _MOST_FOUND = 4096
+_MOST_TOLD, _MOST_CODE_CHARACTERS = 10, 64
+"""Of what a message lists, and of what it is to be near to."""
 
 
 class OfferedModel:
@@ -86,7 +89,7 @@ class Routes:
             return self
         chosen = [offered for offered in self.models if offered.name == model]
         if not chosen:
-            names = ", ".join(offered.name for offered in self.models)
+            names = nearest(model, [offered.name for offered in self.models], "GET /models")
             raise InvalidField(f"model must be one of {names}, got {shown(model)}")
         return Routes(chosen)
 
@@ -96,8 +99,9 @@ class Routes:
             return route
         self.require_known("source", source)
         self.require_known("target", target)
-        pairs = shown_pairs(sorted({pair for model in self.models for pair in model.pairs}))
-        raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
+        raise UnsupportedLanguage(
+            f"cannot translate {source} to {target}; supported: {self._pairs_near(source, target)}"
+        )
 
     def known(self, code: str) -> str | None:
         """The first model's own code for the language, or None."""
@@ -107,10 +111,9 @@ class Routes:
         """As `known`, but raises UnsupportedLanguage, which names the field."""
         if found := self.known(code):
             return found
-        allowed = ["auto", *self.languages] if field == "source" else self.languages
+        allowed = ("auto, " if field == "source" else "") + nearest(code, self.languages)
         raise UnsupportedLanguage(
-            f"{field} language {shown(code)} is not supported; supported: {', '.join(allowed)}",
-            code,
+            f"{field} language {shown(code)} is not supported; supported: {allowed}", code
         )
 
     @functools.cached_property
@@ -141,6 +144,17 @@ class Routes:
     def directly(self) -> dict[str, set[str]]:
         """The languages that one model translates each language into."""
         return {code: self._targets_of(code) for code in self.languages}
+
+    def _pairs_near(self, source: str, target: str) -> str:
+        """All pairs for a message; of many those with this source or this target."""
+        if sum(len(model.pairs) for model in self.models) <= _MOST_TOLD:
+            return shown_pairs(sorted({pair for model in self.models for pair in model.pairs}))
+        found: set[str] = set()
+        for model in self.models:
+            own = model.find(source), model.find(target)
+            near = ((a, b) for a, b in model.pairs if a == own[0] or b == own[1])
+            found.update(f"{a} to {b}" for a, b in near)
+        return nearest(f"{source} to {target}", sorted(found))
 
     def _targets_of(self, source: str) -> set[str]:
         """The languages that one model translates `source` into, under all names."""
@@ -208,10 +222,19 @@ def require_glossary(glossary: Glossary, route: Route) -> None:
 def unsupported_source(code: str | None, known: Iterable[str]) -> UnsupportedLanguage:
     """The error for texts in a language that was detected and that no model has."""
     return UnsupportedLanguage(
-        f"the text seems to be in {code}, which is not supported; supported: {', '.join(known)}",
+        f"the text seems to be in {code}, which is not supported; "
+        f"supported: {nearest(code or '', list(known))}",
         code,
         is_detected=True,
     )
+
+
+def nearest(given: str, names: Sequence[str], where: str = "GET /languages") -> str:
+    """Names for a message: all, or of many those that are most alike; `where` all are told."""
+    if len(names) <= _MOST_TOLD:
+        return ", ".join(names)
+    alike = difflib.get_close_matches(given[:_MOST_CODE_CHARACTERS], names, _MOST_TOLD, cutoff=0.0)
+    return f"{', '.join(alike)} and {len(names) - _MOST_TOLD} more, which {where} tells"
 
 
 def distinct(codes: Iterable[str]) -> list[str]:
