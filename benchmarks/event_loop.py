@@ -46,6 +46,7 @@ TEXTS: dict[str, str | list[str]] = {
     "combining marks": "a" + MARKS[0] * (MOST // 2) + MARKS[1] * (MOST // 2 - 1),
     "one word": "a" * MOST,
     "many lines": "a\n" * (MOST // 2),
+    "many different lines": "\n".join(chr(0x4E00 + number) for number in range(MOST // 2)),
     "invisible characters": "a\u200b" * (MOST // 2),
     "numbers": "".join(
         f"{n}年至{n + 7}年有{n % 90}人。" for n in range(10_000, 10_000 + MOST // 19)
@@ -94,6 +95,8 @@ def translations() -> Iterator[tuple[str, Asked]]:
             yield f"{kind}: {name}", ("POST", "/translate", {"json": fields, "headers": headers})
     long = {**CHINESE, "q": TEXTS["many sentences"], "beam_size": 4}
     yield "a long stream", ("POST", "/translate", {"json": long, "headers": STREAM})
+    many = {**CHINESE, "q": TEXTS["many different lines"]}
+    yield "a stream of many lines", ("POST", "/translate", {"json": many, "headers": STREAM})
     for mark in ("a ", MARKS, MARKS[0], "<b>", "\u200b"):
         prefix = (mark * MOST)[:MOST]
         fields = {**CHINESE, "q": "你好", "target_prefix": prefix, "max_length": 9}

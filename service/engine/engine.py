@@ -31,6 +31,9 @@ from service.errors import Draining, InvalidField, NotReady, ServiceError
 from service.observability.metrics import ModelMetrics
 from service.signals import end_after_failure
 
+_SUBMITTED_AT_ONCE = 1000
+"""Sentences of a request that are submitted in one iteration of the event loop: 10 ms."""
+
 
 @dataclass(frozen=True)
 class EngineLimits:
@@ -216,22 +219,40 @@ class Engine:
                 request.ends_seconds = request.arrived_seconds + deadline_seconds
                 timer = loop.call_later(deadline_seconds, self._expire, request)
                 at_end.callback(timer.cancel)
-            self._submit(request, sentences, is_admitted)
+            await self._submit(request, sentences, is_admitted)
             yield request
 
-    def _submit(
+    async def _submit(
         self, request: EngineRequest, sentences: Sequence[SourceSentence], is_admitted: bool
     ) -> None:
-        """Start the tasks that are neither in the cache nor computed for others; only these need
-        room."""
-        tasks = self._shared.join(request, sentences)
+        """Start the sentences, a part at a time, so that others use the event loop between. The
+        first part asks for the room of all."""
+        self._start(request, 0, sentences, is_admitted)
+        for first in range(_SUBMITTED_AT_ONCE, len(sentences), _SUBMITTED_AT_ONCE):
+            await asyncio.sleep(0)
+            if request.future.done():  # its deadline has passed
+                return
+            self._start(request, first, sentences, is_admitted=True)
+
+    def _start(
+        self,
+        request: EngineRequest,
+        first: int,
+        sentences: Sequence[SourceSentence],
+        is_admitted: bool,
+    ) -> None:
+        """Start the tasks of a part that are neither in the cache nor computed for others; only
+        these, and what comes behind the part, need room."""
+        end = first + _SUBMITTED_AT_ONCE
+        tasks, rest = self._shared.join(request, sentences[first:end], first), sentences[end:]
         for task in tasks:
             task.most_work = most_work(task.sentence, self.max_target_tokens)
         if is_admitted:
             self.require_running()
-        elif tasks:
+        elif tasks or rest:
             num_tokens = sum(task.most_work for task in tasks)
-            self.require_room(len(tasks), num_tokens, request.client)
+            num_tokens += sum(most_work(one, self.max_target_tokens) for one in rest)
+            self.require_room(len(tasks) + len(rest), num_tokens, request.client)
         else:
             self.require_ready()
         for worker, own in self._assigned(tasks).items():

@@ -43,12 +43,15 @@ class SharedSentences:
         self._tasks: dict[SentenceKey, SentenceTask] = {}
 
     def join(
-        self, request: EngineRequest, sentences: Sequence[SourceSentence]
+        self, request: EngineRequest, sentences: Sequence[SourceSentence], first: int = 0
     ) -> list[SentenceTask]:
-        """Give each sentence a place, or its outcome from the cache -> the tasks to compute."""
+        """Give each sentence a place, or its outcome from the cache -> the tasks to compute.
+
+        `first`: the place of the first sentence in the request.
+        """
         started: list[SentenceTask] = []
         num_found = 0
-        for index, sentence in enumerate(sentences):
+        for index, sentence in enumerate(sentences, first):
             place = Place(request, index, sentence.is_streamed)
             key = key_of(sentence) if self.cache.max_bytes else None
             if key and (hypotheses := self.cache.get(key)) is not None:

@@ -32,7 +32,6 @@ MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100
 _MAX_PIPELINED = 100
 _MAX_SMALL_FRAMES = 500
-_MOST_UNREAD_SECONDS = 60.0
 _LINGER_SECONDS = 2.0
 """Closing a connection while the client sends would reset it and lose the last answer."""
 MOST_UNREAD_SECONDS = 60.0

@@ -7,6 +7,7 @@ because what was sent cannot be taken back.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -27,8 +28,8 @@ from service.translation.text.rendering import escape
 if TYPE_CHECKING:
     from model.text.tokenizer import StreamDecoder, Tokenizer
 
-_UPDATES = 16
-"""Updates that are taken at a time; others use the event loop between."""
+_AT_ONCE = 16
+"""Updates and pieces that are taken at a time; others use the event loop between."""
 Read = Callable[[Assembly, Sentence, SentenceOutcome], Awaitable[None]]
 
 
@@ -45,18 +46,21 @@ class JobStream:
 
     async def pieces(self, updates: AsyncIterator[Update]) -> AsyncGenerator[TextPiece]:
         """The pieces, text by text in order; raises the first error of a sentence."""
-        for text in self._texts:
+        turns = itertools.count(1)
+        async for text in self._changed(updates):
+            await _let_others_run(turns)
             for piece in text.assembler.pieces():
                 yield piece
-        num_updates = 0
+                await _let_others_run(turns)
+
+    async def _changed(self, updates: AsyncIterator[Update]) -> AsyncGenerator[_StreamedText]:
+        """All texts, and then the text of each update."""
+        for text in self._texts:
+            yield text
         async for update in updates:
             text = self._owners[update.index]
             await self._take(update, text)
-            for piece in text.assembler.pieces():
-                yield piece
-            num_updates += 1
-            if num_updates % _UPDATES == 0:
-                await asyncio.sleep(0)
+            yield text
 
     async def _take(self, update: Update, text: _StreamedText) -> None:
         sentence = self._assembly.sentences[update.index]
@@ -67,6 +71,11 @@ class JobStream:
             unit = text.units[sentence]
             if self._assembly.is_complete(unit):
                 text.assembler.finish(text.numbers[unit], self._assembly.rendered(unit))
+
+
+async def _let_others_run(turns: Iterator[int]) -> None:
+    if next(turns) % _AT_ONCE == 0:
+        await asyncio.sleep(0)
 
 
 class _StreamedText:

@@ -125,7 +125,10 @@ class Translator:
             is_admitted=work.job.is_admitted,
             client=work.job.client,
         ) as updates:
-            stream = JobStream(assembly, self._tokenizer, self._read_streamed)
+            stream = await text_work(
+                num_characters(work.texts),
+                lambda: JobStream(assembly, self._tokenizer, self._read_streamed),
+            )
             async with contextlib.aclosing(stream.pieces(updates)) as pieces:
                 yield self._follow(assembly, pieces)
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from collections.abc import Callable
 
 import pytest
 
-from service.errors import Draining, InvalidField, NotReady, Overloaded
+from service.engine.engine import _SUBMITTED_AT_ONCE
+from service.errors import DeadlineExceeded, Draining, InvalidField, NotReady, Overloaded
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
     FakeRunner,
+    emptied,
     engine_of,
     eventually,
     held_engine,
@@ -48,6 +52,51 @@ async def test_a_request_that_fills_the_queue_shuts_nobody_out(client: str) -> N
         runner.gate.set()
         assert len(await asyncio.gather(*others)) == 20
         assert len(await first) == 300
+
+
+class Turns:
+    """Calls `seen` in every iteration of the event loop, inside the block."""
+
+    def __init__(self, seen: Callable[[], None]) -> None:
+        self._seen, self._is_over = seen, False
+
+    def __enter__(self) -> None:
+        self._turn()
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over = True
+
+    def _turn(self) -> None:
+        if not self._is_over:
+            self._seen()
+            asyncio.get_running_loop().call_soon(self._turn)
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 10**8])
+async def test_a_request_of_many_sentences_is_submitted_in_many_turns(cache_bytes: int) -> None:
+    """And refused as a whole, before any of it has started."""
+    given = [sentence(f"{number:x}") for number in range(5 * _SUBMITTED_AT_ONCE + 7)]
+    async with held_engine(max_slots=6000, cache_bytes=cache_bytes) as (runner, engine):
+        waiting = [0]
+        with Turns(lambda: waiting.append(engine.num_waiting + engine.num_running)):
+            many = asyncio.create_task(engine.translate(given))
+            await eventually(lambda: waiting[-1] == len(given))
+        assert max(b - a for a, b in itertools.pairwise(waiting)) <= _SUBMITTED_AT_ONCE
+        with pytest.raises(Overloaded, match="at most 1000"):
+            await engine.translate([sentence(f"+{number:x}") for number in range(len(given))])
+        assert engine.num_waiting + engine.num_running == len(given)
+        runner.gate.set()
+        assert texts_of(await many) == [f"{number:X}" for number in range(len(given))]
+
+
+async def test_a_deadline_ends_what_is_still_being_submitted() -> None:
+    given = [sentence("a")] * (3 * _SUBMITTED_AT_ONCE)
+    async with held_engine(max_slots=6000) as (runner, engine):
+        outcomes = await engine.translate(given, deadline_seconds=0.0)
+        assert {type(outcome.error) for outcome in outcomes} == {DeadlineExceeded}
+        runner.gate.set()
+        await emptied(engine)
+        assert runner.num_admitted < len(given)
 
 
 async def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_engine_dies() -> None:

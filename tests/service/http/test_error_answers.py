@@ -18,11 +18,14 @@ import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
+from model.text.languages import every_pair
+from service.app import create_app
 from service.errors import LimitExceeded, Loading, ServiceError, UnsupportedLanguage, printable
 from service.http.answers import ErrorMessage
 from service.http.error_answers import ErrorBody, error_of, error_response
 from service.http.route_table import PATHS
-from tests.service.fakes import FakeRunner
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, fake_model
 from tests.service.http.access.conftest import WRONG
 from tests.service.http.clients import FIELDS, client_of
 
@@ -141,6 +144,50 @@ def test_a_file_that_no_process_can_be_started_for_gets_503(
         assert (answer.status_code, answer.json()["code"]) == (503, "exhausted")
         assert int(answer.headers["Retry-After"]) > 0
         assert client.post("/translate", json=FIELDS).status_code == 200
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "/translate": {**FIELDS, "model": "fake", "glossary": "mine", "keep": ["a"]},
+    "/translate/next": {**FIELDS, "prefix": "a"},
+    "/detect": {"q": "a"},
+    "/suggest": {**FIELDS, "s": "a"},
+    "/glossaries": {**FIELDS, "name": "a", "entries": [{"source": "a", "target": "b"}]},
+    "/v2/translate": {"text": ["a"], "target_lang": "DE", "source_lang": "EN", "glossary_id": "a"},
+    "/v2/glossaries": {"name": "a", "source_lang": "EN", "target_lang": "DE", "entries": "a\tb"},
+    "/v3/glossaries": {"name": "a", "dictionaries": [{"source_lang": "EN", "target_lang": "DE"}]},
+    "/v1/translate": {"text": "a", "target_lang": "DE", "source_lang": "EN"},
+    "/v1/chat/completions": {"model": "en-de", "messages": [{"role": "user", "content": "a"}]},
+    "/immersive": {"text_list": ["a"], "target_lang": "DE", "source_lang": "EN"},
+    "/language/translate/v2": {"q": "a", "target": "de", "source": "en"},
+}
+HOSTILE = ["x" * 5000, "\0" * 5000, "xx", "q196", [["x" * 5000]] * 50, {"x" * 5000: 1}, 10**300]
+
+
+def test_an_error_stays_small_however_many_languages_there_are_and_whatever_is_sent(
+    tmp_path: Path,
+) -> None:
+    """Of a model whose pairs are no product of sources and targets."""
+    codes = [f"q{a}{b}" for a in "abcdefghijklmn" for b in "abcdefghijklmn"]
+    pairs = [*every_pair(codes[:98], codes[:98]), *every_pair(codes[98:], codes[98:])]
+    pairs += [("en", "de"), ("de", "en")]
+    given = {"database": tmp_path / "server.db", "suggestions": True, "max_characters": 4000}
+    app = create_app(Settings(**given), [fake_model(FakeRunner(), pairs=pairs)])
+    with TestClient(app) as client:
+        answers = [
+            client.post(path, json={**fields, name: value})
+            for path, fields in ASKED.items()
+            for name in fields
+            for value in HOSTILE
+        ]
+        unrouted = {**FIELDS, "source": codes[0], "target": codes[-1]}
+        told = client.post("/translate", json=unrouted).json()["error"]
+        assert f"cannot translate {codes[0]} to {codes[-1]}; supported: " in told
+        answers.append(client.post("/translate", json=unrouted))
+    refused = [answer for answer in answers if answer.status_code >= 400]
+    assert len(refused) > 200
+    assert {answer.status_code // 100 for answer in refused} == {4}
+    largest = max(refused, key=lambda answer: len(answer.content))
+    assert len(largest.content) < 2000, largest.text
 
 
 SUGGESTED = {**FIELDS, "s": "Hallo."}

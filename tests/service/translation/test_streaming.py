@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.app import create_app
+from service.settings import Settings
+from service.translation.job import TranslationJob
+from service.translation.results import TextPiece
 from service.translation.streaming import StreamAssembler
 from service.translation.text_work import text_work
-from tests.service.fakes import FakeStreamDecoder
+from tests.service.fakes import FakeRunner, FakeStreamDecoder, fake_model
 
 
 @given(
@@ -41,6 +46,34 @@ def test_pieces_join_to_the_text_in_whatever_order_sentences_grow(
         expected += gaps[-1] if texts and number == last else ""
         assert "".join(one.text for one in told if one.sentence == number) == expected
     assert [one.sentence for one in told] == sorted(one.sentence for one in told)
+
+
+async def test_pieces_that_wait_for_the_first_sentence_do_not_come_all_in_one_turn() -> None:
+    """It ends last, and then all can be sent."""
+    num_lines, largest, num_pieces = 2000, 0, 0
+    app = create_app(
+        Settings(cache_bytes=0, max_waiting_sentences=10_000),
+        [fake_model(FakeRunner(max_slots=4096, max_rows=4096))],
+    )
+
+    def turn() -> None:
+        nonlocal largest, num_pieces
+        largest, num_pieces = max(largest, num_pieces), 0
+        loop.call_soon(turn)
+
+    loop = asyncio.get_running_loop()
+    async with app.router.lifespan_context(app):
+        text = "x" * 30 + "\na" * num_lines
+        job = TranslationJob([text], "en", "de", beam_size=1)
+        async with app.state.server.dispatcher.stream(job) as pieces:
+            turn()
+            told = ""
+            async for piece in pieces:
+                if isinstance(piece, TextPiece):
+                    told += piece.text
+                    num_pieces += 1
+    assert told == text.upper()
+    assert largest <= 64
 
 
 async def test_short_work_runs_at_once_and_long_work_in_another_thread() -> None:
