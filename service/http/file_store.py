@@ -66,6 +66,7 @@ class FileStore:
         self._drop_old()
         now = self._clock()
         file = StoredFile(content, num_characters, download_name, media_type, owner, client, now)
+        self._make_room()  # the one before was allowed to be too large
         self._num_bytes[client] += file.num_bytes
         self._make_room()
         name = secrets.token_hex(_NAME_BYTES)
@@ -94,7 +95,7 @@ class FileStore:
             self.remove(name)
 
     def _make_room(self) -> None:
-        """For the newest file, which is counted already and stays, however large it is."""
+        """A new file, which is counted but not stored yet, stays however large it is."""
         while self._num_bytes.total() > self._max_bytes:
             ((largest, _),) = self._num_bytes.most_common(1)
             names = (name for name, file in self._files.items() if file.client == largest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from service.errors import UnknownFile
@@ -52,6 +52,7 @@ def test_the_oldest_are_dropped_if_all_together_are_too_many_bytes() -> None:
 @given(
     st.lists(st.tuples(st.integers(0, NUM_CLIENTS - 1), st.integers(0, 12_000)), max_size=40),
 )
+@example([(0, 9000), (1, 9000), (2, 11_000), (3, 12_000)])
 def test_who_has_at_most_an_equal_share_loses_nothing_to_others(
     sent: list[tuple[int, int]],
 ) -> None:
