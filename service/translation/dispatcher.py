@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
+import itertools
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from service.translation.routing import (
     require_glossary,
     unsupported_source,
 )
+from service.translation.streaming import let_others_run
 from service.translation.text_work import num_characters, text_work
 from service.translation.translator import Pieces, Translator
 
@@ -330,7 +332,9 @@ async def _fill(done: _Done, pieces: Pieces, work: contextlib.AsyncExitStack) ->
 
 async def _taken(done: _Done, filling: asyncio.Task[None]) -> Pieces:
     """The pieces of the queue; raises what ended its filling."""
+    turns = itertools.count(1)
     while (piece := await done.get()) is not None:
+        await let_others_run(turns)
         yield piece
     await filling
 

@@ -48,10 +48,10 @@ class JobStream:
         """The pieces, text by text in order; raises the first error of a sentence."""
         turns = itertools.count(1)
         async for text in self._changed(updates):
-            await _let_others_run(turns)
+            await let_others_run(turns)
             for piece in text.assembler.pieces():
                 yield piece
-                await _let_others_run(turns)
+                await let_others_run(turns)
 
     async def _changed(self, updates: AsyncIterator[Update]) -> AsyncGenerator[_StreamedText]:
         """All texts, and then the text of each update."""
@@ -73,7 +73,8 @@ class JobStream:
                 text.assembler.finish(text.numbers[unit], self._assembly.rendered(unit))
 
 
-async def _let_others_run(turns: Iterator[int]) -> None:
+async def let_others_run(turns: Iterator[int]) -> None:
+    """Use the event loop for others at each sixteenth of what is taken at once."""
     if next(turns) % _AT_ONCE == 0:
         await asyncio.sleep(0)
 
