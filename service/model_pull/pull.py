@@ -1,19 +1,14 @@
-"""Bring a model into the store: from the Hub, an address, this machine, or the bundled ones."""
+"""Fetch, convert and check a model, and put it into the store."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
-
-import httpx2
-from tqdm import tqdm
 
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.checking import check_checkpoint
@@ -22,9 +17,9 @@ from model.importers.convert import import_model
 from model.importers.hub import download, licence_of
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import is_foreign, is_hub_id
+from service.model_pull.downloads import download_rest, require_sum
 from service.model_store import ModelStore, StoredModel, StoreError
 
-_SECONDS = 30.0
 _FOLDERS = 3
 """How deep in an archive a model may lie."""
 
@@ -73,7 +68,7 @@ def _fetched(
         yield path, {"source": path.resolve().name}
     elif is_hub_id(name):
         cache = store.downloads / name.replace("/", "--")
-        directory, commit = download(name, source.revision, cache, _download)
+        directory, commit = download(name, source.revision, cache, download_rest)
         origin = {"source": name, "revision": commit}
         if licence := licence_of(directory):
             origin["licence"] = licence
@@ -94,55 +89,11 @@ def _archive(store: ModelStore, source: Source) -> Path:
     address = urlsplit(source.name)
     if address.scheme == "file":
         path = Path(url2pathname(address.path))
-        _require_sum(source.name, path, expected)
+        require_sum(source.name, path, expected)
         return path
     path = store.downloads / expected
-    _download(source.name, path, expected, {})
+    download_rest(source.name, path, expected, {})
     return path
-
-
-def _download(address: str, path: Path, sha256: str | None, headers: dict[str, str]) -> None:
-    """Download the rest of a file that may be there in part. Raises StoreError or OSError."""
-    path.parent.mkdir(exist_ok=True)
-    size = path.stat().st_size if path.exists() else 0
-    headers = {"Accept-Encoding": "identity", **headers}
-    ranged = {**headers, "Range": f"bytes={size}-"} if size else headers
-    stream = httpx2.stream("GET", address, headers=ranged, timeout=_SECONDS, follow_redirects=True)
-    try:
-        with stream as answer:
-            if not size or answer.status_code != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-                answer.raise_for_status()
-                is_rest = answer.status_code == HTTPStatus.PARTIAL_CONTENT
-                _save(answer, path, size if is_rest else 0)
-    except httpx2.HTTPStatusError as error:
-        raise StoreError(f"{address} answers {error.response.status_code}") from error
-    except httpx2.HTTPError as error:
-        reason = str(error) or type(error).__name__
-        raise StoreError(
-            f"{address} cannot be downloaded ({reason}); the same command goes on"
-        ) from error
-    if sha256 is not None:
-        try:
-            _require_sum(address, path, sha256)
-        except StoreError:
-            path.unlink()
-            raise
-
-
-def _require_sum(name: str, path: Path, expected: str) -> None:
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != expected:
-        raise StoreError(f"{name} has the SHA-256 {found}, not {expected}")
-
-
-def _save(answer: httpx2.Response, path: Path, size: int) -> None:
-    total = size + int(answer.headers.get("Content-Length", 0)) or None
-    bar = tqdm(total=total, initial=size, unit="B", unit_scale=True, disable=None)
-    with path.open("ab" if size else "wb") as file, bar:
-        for chunk in answer.iter_raw():
-            file.write(chunk)
-            bar.update(len(chunk))
 
 
 def _stem(path: str) -> str:
