@@ -4,6 +4,7 @@
     .versions/NAME--KEY  a version of a model; it stays until `prune`, because servers may use it
     .downloads           what arrives; an interrupted download goes on from here
     .used/NAME           an empty file with the time of the last use, if a server may write
+    .lock                locked while a process changes the store
 
 A version is complete before its link changes, so a reader never sees half a model.
 """
@@ -15,16 +16,20 @@ import dataclasses
 import logging
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from model.checkpoint import CheckpointError, CheckpointInfo, read_info
 from model.checkpoint.files import CONFIG_FILE, SUMS_FILE, WEIGHTS_FILE
 from model.values import is_file_name
 
 _logger = logging.getLogger(__name__)
+_SCRATCH = ".new-"
 
 
 class StoreError(ValueError):
@@ -51,6 +56,7 @@ class ModelStore:
         self.directory = directory
         self.downloads = directory / ".downloads"
         self._versions, self._used = directory / ".versions", directory / ".used"
+        self._lock = FileLock(directory / ".lock")
         self._known: dict[str, StoredModel] = {}
 
     def models(self) -> list[StoredModel]:
@@ -74,14 +80,34 @@ class ModelStore:
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
-        """An empty directory on the store's disk, removed at the end. Raises OSError."""
-        self._versions.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=self._versions) as name:
-            yield Path(name)
+        """An empty directory on the store's disk, removed at the end. Nobody else changes the store
+        meanwhile. Raises OSError."""
+        with self._alone():
+            self._versions.mkdir(exist_ok=True)
+            for left in self._versions.glob(f"{_SCRATCH}*"):  # by a process that was killed
+                shutil.rmtree(left)
+            with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self._versions) as name:
+                yield Path(name)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait until no other process changes the store. Raises OSError."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            _logger.warning("waiting for another process, which changes %s", self.directory)
+            self._lock.acquire()
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def put(self, checkpoint: Path) -> StoredModel:
         """Move a complete checkpoint from `scratch` into the store, in place of an older version
         of the model. Raises StoreError or OSError."""
+        if any(not stat.S_ISREG(file.lstat().st_mode) for file in checkpoint.iterdir()):
+            raise StoreError(f"{checkpoint} may hold regular files only")
         name = read_info(checkpoint).name
         link = self.directory / name
         if not is_file_name(name) or name.startswith("."):
@@ -91,35 +117,36 @@ class ModelStore:
         version = Path(tempfile.mkdtemp(prefix=f"{name}--", dir=self._versions))
         version.chmod(0o755)
         checkpoint.rename(version)
-        with self.scratch() as scratch:
-            new = scratch / name
-            new.symlink_to(version.relative_to(self.directory))
-            new.replace(link)
+        new = checkpoint.with_name("link")
+        new.symlink_to(version.relative_to(self.directory))
+        new.replace(link)
         return self._read(link)
 
     def remove(self, name: str) -> StoredModel:
         """Remove a model with its version; of a link to a directory elsewhere only the link. Raises
         StoreError or OSError."""
-        model = self.find(name)
-        link = self.directory / name
-        is_own = not link.is_symlink() or model.path.parent == self._versions.resolve()
-        if link.is_symlink():
-            link.unlink()
-        if is_own:
-            shutil.rmtree(model.path)
-        (self._used / name).unlink(missing_ok=True)
+        with self._alone():
+            model = self.find(name)
+            link = self.directory / name
+            is_own = not link.is_symlink() or model.path.parent == self._versions.resolve()
+            if link.is_symlink():
+                link.unlink()
+            if is_own:
+                shutil.rmtree(model.path)
+            (self._used / name).unlink(missing_ok=True)
         return model
 
     def prune(self) -> int:
         """Remove versions that no name links to, and unfinished downloads -> their bytes. Raises
         OSError."""
-        kept = {entry.resolve() for entry in self.directory.iterdir()}
-        versions = self._versions.iterdir() if self._versions.is_dir() else ()
-        gone = [version for version in versions if version.resolve() not in kept]
-        num_bytes = 0
-        for directory in (*gone, self.downloads):
-            num_bytes += size_of(directory)
-            shutil.rmtree(directory, ignore_errors=directory is self.downloads)
+        with self._alone():
+            kept = {entry.resolve() for entry in self.directory.iterdir()}
+            versions = self._versions.iterdir() if self._versions.is_dir() else ()
+            gone = [version for version in versions if version.resolve() not in kept]
+            num_bytes = 0
+            for directory in (*gone, self.downloads):
+                num_bytes += size_of(directory)
+                shutil.rmtree(directory, ignore_errors=directory is self.downloads)
         return num_bytes
 
     def note_use(self, name: str) -> None:

@@ -119,7 +119,7 @@ def rm(settings: Settings, names: tuple[str, ...]) -> None:
 @models.command()
 @click.pass_obj
 def prune(settings: Settings) -> None:
-    """Remove replaced versions and unfinished downloads. Run it while no pull runs."""
+    """Remove replaced versions and unfinished downloads."""
     click.echo(f"removed: {shown_bytes(_store(settings).prune())}")
 
 
