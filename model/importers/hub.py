@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
-from fnmatch import fnmatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import httpx2
@@ -20,9 +21,11 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+from huggingface_hub.hf_api import RepoSibling
 
 from model.files import FileError, read_text
 from model.importers.imported import SourceError
+from model.values import is_whole_number, shown
 
 _CARD_FILE = "README.md"
 _MOST_CARD_BYTES = 2**24
@@ -32,50 +35,78 @@ _SMALL_FILES = [
     *("vocab.json", "target_vocab.json", "source.spm", "target.spm", "sentencepiece.bpe.model"),
     _CARD_FILE,
 ]
-_SAFETENSORS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
-_PICKLES = ["pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"]
-Fetch = Callable[[str, Path, str | None, dict[str, str]], None]
-"""Downloads an address to a file that may be there in part, with headers; the SHA-256 if known."""
+_SHARD = "-".join(["[0-9]" * 5, "of", "[0-9]" * 5])
+"""Digits only: `*` would match a path that leaves the directory."""
+_SAFETENSORS = [
+    *("model.safetensors", "model.safetensors.index.json", f"model-{_SHARD}.safetensors"),
+]
+_PICKLES = [
+    *("pytorch_model.bin", "pytorch_model.bin.index.json", f"pytorch_model-{_SHARD}.bin"),
+]
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_WRONG = (ValueError, KeyError, TypeError, AttributeError)
+"""Exceptions of the Hub's library from wrong values in an answer."""
 
 
-def download(
-    hub_id: str,
-    revision: str | None = None,
-    cache: Path | None = None,
-    fetch: Fetch | None = None,
-) -> tuple[Path, str]:
-    """Download a model's files for the import -> their directory, and the commit.
+@dataclass(frozen=True)
+class HubFile:
+    """A file as the Hub announces it; small ones have no SHA-256."""
 
-    Pickles are used only without safetensors. `cache`: None is that of the Hub's library. `fetch`
-    downloads the weights, because that library begins an interrupted file again. Raises SourceError
-    and what `fetch` raises.
+    name: str
+    address: str
+    size: int
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class HubModel:
+    """The files for the import of a model, at a commit. `headers`: of requests for the files."""
+
+    commit: str
+    files: Sequence[HubFile]
+    headers: Mapping[str, str]
+
+
+def download(hub_id: str, revision: str | None = None) -> tuple[Path, str]:
+    """Download a model's files for the import into the cache of the Hub's library -> their
+    directory, and the commit. Raises SourceError.
+
+    Pickles are used only without safetensors.
     """
-    folder = _snapshot(hub_id, revision, _SMALL_FILES, cache)
-    if fetch is not None:
-        headers = {"Authorization": f"Bearer {token}"} if (token := get_token()) else {}
-        for name, sha256 in _weight_files(hub_id, folder.name):
-            url = hf_hub_url(hub_id, name, revision=folder.name)
-            fetch(url, folder / name, sha256, headers)
-        return folder, folder.name
+    folder = _snapshot(hub_id, revision, _SMALL_FILES)
     for patterns in (_SAFETENSORS, _PICKLES):
         if not any((folder / name).is_file() for name in (*_SAFETENSORS[:2], *_PICKLES[:2])):
-            _snapshot(hub_id, folder.name, patterns, cache)
+            _snapshot(hub_id, folder.name, patterns)
     return folder, folder.name
 
 
-def _weight_files(hub_id: str, commit: str) -> list[tuple[str, str | None]]:
-    """The names of the files with weights, and their SHA-256 where the Hub has it."""
-    with _named_errors(hub_id, commit):
-        files = HfApi().model_info(hub_id, revision=commit, files_metadata=True).siblings or []
-    for patterns in (_SAFETENSORS, _PICKLES):
-        found = [
-            (file.rfilename, file.lfs.sha256 if file.lfs else None)
-            for file in files
-            if any(fnmatch(file.rfilename, pattern) for pattern in patterns)
-        ]
-        if found:
-            return found
-    return []
+def look_up(hub_id: str, revision: str | None = None) -> HubModel:
+    """Ask the Hub for a model's files, to download them elsewhere. Raises SourceError."""
+    with _named_errors(hub_id, revision):
+        api = HfApi()
+        info = api.model_info(hub_id, revision=revision, files_metadata=True)
+        if info.gated:
+            api.auth_check(hub_id)
+        commit = info.sha or ""
+        if not _COMMIT.fullmatch(commit):
+            raise ValueError(f"{shown(commit)} is no commit")
+        announced = {file.rfilename: file for file in info.siblings or []}
+        weights = _matching(announced, _SAFETENSORS) or _matching(announced, _PICKLES)
+        names = [*_matching(announced, _SMALL_FILES), *weights]
+        files = [_hub_file(hub_id, commit, announced[name]) for name in names]
+        headers = {"Authorization": f"Bearer {token}"} if (token := get_token()) else {}
+        return HubModel(commit, files, headers)
+
+
+def _matching(names: Iterable[str], patterns: Sequence[str]) -> list[str]:
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+def _hub_file(hub_id: str, commit: str, file: RepoSibling) -> HubFile:
+    if not is_whole_number(file.size) or file.size < 0:
+        raise ValueError(f"{file.rfilename} has the size {shown(file.size)}")
+    address = hf_hub_url(hub_id, file.rfilename, revision=commit)
+    return HubFile(file.rfilename, address, file.size, file.lfs.sha256 if file.lfs else None)
 
 
 def licence_of(folder: Path) -> str | None:
@@ -87,11 +118,9 @@ def licence_of(folder: Path) -> str | None:
     return named.group(1) if named else None
 
 
-def _snapshot(hub_id: str, revision: str | None, files: list[str], cache: Path | None) -> Path:
+def _snapshot(hub_id: str, revision: str | None, files: list[str]) -> Path:
     with _named_errors(hub_id, revision):
-        return Path(
-            snapshot_download(hub_id, revision=revision, allow_patterns=files, cache_dir=cache)
-        )
+        return Path(snapshot_download(hub_id, revision=revision, allow_patterns=files))
 
 
 @contextlib.contextmanager
@@ -120,3 +149,6 @@ def _named_errors(hub_id: str, revision: str | None) -> Iterator[None]:
         ) from error
     except (HfHubHTTPError, IncompleteSnapshotError, OSError) as error:
         raise SourceError(f"cannot download {where}: {error}") from error
+    except _WRONG as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise SourceError(f"the Hub does not describe its {where}: {reason}") from error

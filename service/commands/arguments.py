@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from service.commands.process import described
 from service.settings import DEVICE_PATTERN
@@ -29,6 +30,20 @@ class Device(click.ParamType[str]):
         if not re.fullmatch(DEVICE_PATTERN, str(value)):
             self.fail(f"{value!r} is not auto, cpu, cuda or cuda:1", param, context)
         return str(value)
+
+
+class Size(click.ParamType[int]):
+    """Bytes, as in the settings: 500MB or 4GiB."""
+
+    name = "size"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> int:
+        try:
+            return TypeAdapter(ByteSize).validate_python(value)
+        except ValidationError:
+            self.fail(f"{value!r} is not a size, such as 500MB or 4GiB", param, context)
 
 
 class ReadableFile(click.ParamType[Path]):
@@ -59,5 +74,6 @@ class ReadableFile(click.ParamType[Path]):
 
 
 DEVICES = Device()
+SIZE = Size()
 FILE = ReadableFile()
 TEXT_FILE = ReadableFile(may_be_stream=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from model.text.languages import shown_pairs
-from service.commands.arguments import DIRECTORY
+from service.commands.arguments import DIRECTORY, SIZE
 from service.commands.process import fail, importing
 from service.settings import Settings, read_settings
 from service.sizing import shown_bytes
@@ -75,6 +75,13 @@ def _row(model: StoredModel, settings: Settings) -> tuple[str, ...]:
 @click.argument("name")
 @click.option("--sha256", help="The SHA-256 of an archive at an address; needed there.")
 @click.option("--revision", help="Branch, tag or commit of a Hub model; default: its main branch.")
+@click.option(
+    "--max-size",
+    type=SIZE,
+    default="32GiB",
+    show_default=True,
+    help="The largest download.",
+)
 @click.option("--source-lang", "sources", multiple=True, help="Language to translate from.")
 @click.option("--target-lang", "targets", multiple=True, help="Language to translate into.")
 @click.pass_obj
@@ -83,6 +90,7 @@ def pull(
     name: str,
     sha256: str | None,
     revision: str | None,
+    max_size: int,
     sources: tuple[str, ...],
     targets: tuple[str, ...],
 ) -> None:
@@ -96,7 +104,8 @@ def pull(
         from model.importers.imported import Wanted
         from service.model_pull import Source, pull
 
-    source = Source(name, sha256, revision, Wanted(sources, targets))
+    wanted = Wanted(sources, targets)
+    source = Source(name, max_size, sha256, revision, wanted)
     model = pull(_store(settings), source)
     memory, precision = _cost(model, settings)
     click.echo(

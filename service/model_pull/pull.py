@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,107 +11,125 @@ from urllib.request import url2pathname
 
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.checking import check_checkpoint
+from model.checkpoint import CheckpointError
 from model.files import reason_of
 from model.importers.convert import import_model
-from model.importers.hub import download, licence_of
+from model.importers.hub import licence_of, look_up
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import is_foreign, is_hub_id
-from service.model_pull.downloads import download_rest, require_sum
+from service.model_pull.downloads import Download, download_rest, require_room, require_sum
 from service.model_store import ModelStore, StoredModel, StoreError
 
 _FOLDERS = 3
 """How deep in an archive a model may lie."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a model comes from. `sha256`: of an archive at an address; `revision`: of a Hub
-    model."""
+    """Where a model comes from. `max_bytes`: of a download; `sha256`: of
+    an archive at an address; `revision`: of a Hub model."""
 
     name: str
+    max_bytes: int
     sha256: str | None = None
     revision: str | None = None
     wanted: Wanted = field(default_factory=Wanted)
 
 
+@dataclass(frozen=True)
+class _Fetched:
+    """The files of a model. `download`: what is removed once the model is in the store."""
+
+    directory: Path
+    origin: dict[str, str]
+    download: Path | None = None
+
+
 def pull(store: ModelStore, source: Source) -> StoredModel:
     """Fetch, convert and check a model, and put it into the store in one step. Raises ValueError
     with one sentence, or OSError; what was downloaded then stays, and the same call goes on."""
-    store.directory.mkdir(parents=True, exist_ok=True)
-    with store.scratch() as scratch, _fetched(store, source, scratch) as (directory, origin):
+    with store.scratch() as scratch:
+        fetched = _fetch(store, source, scratch)
         checkpoint = scratch / "checkpoint"
-        if is_foreign(directory):
-            import_model(directory, checkpoint, origin, source.wanted)
-        else:
-            shutil.copytree(directory, checkpoint)
-        check_checkpoint(checkpoint)
-        return store.put(checkpoint)
+        try:
+            _convert(fetched, checkpoint, source.wanted)
+        except (CheckpointError, SourceError) as error:
+            raise StoreError(_about(source.name, str(error), fetched, checkpoint)) from error
+        model = store.put(checkpoint)
+        if fetched.download is not None:
+            _remove(fetched.download)
+        return model
 
 
-@contextlib.contextmanager
-def _fetched(
-    store: ModelStore, source: Source, scratch: Path
-) -> Iterator[tuple[Path, dict[str, str]]]:
-    """The files of the model, and its origin. A download is removed after the block, unless that
-    raises."""
-    name, address = source.name, urlsplit(source.name)
-    is_here = Path(name).exists()
-    if address.scheme in ("file", "http", "https"):
-        archive = _archive(store, source)
-        origin = {"source": _stem(address.path), "address": name, "sha256": source.sha256 or ""}
-        yield _unpacked(archive, address.path, scratch / "unpacked"), origin
-        if archive.parent == store.downloads:
-            archive.unlink()
-    elif is_here or name in BUNDLED_NAMES:
-        path = Path(name) if is_here else bundled_checkpoint(name)
-        yield path, {"source": path.resolve().name}
-    elif is_hub_id(name):
-        cache = store.downloads / name.replace("/", "--")
-        directory, commit = download(name, source.revision, cache, download_rest)
-        origin = {"source": name, "revision": commit}
-        if licence := licence_of(directory):
-            origin["licence"] = licence
-        yield directory, origin
-        shutil.rmtree(cache)
+def _convert(fetched: _Fetched, checkpoint: Path, wanted: Wanted) -> None:
+    if is_foreign(fetched.directory):
+        import_model(fetched.directory, checkpoint, fetched.origin, wanted)
     else:
-        raise StoreError(
-            f"{name} is neither a Hub id (owner/model), a bundled model, a directory here nor an "
-            "address (https: or file:)"
-        )
+        checkpoint.mkdir()
+        for file in fetched.directory.iterdir():
+            if file.is_file():
+                shutil.copyfile(file, checkpoint / file.name)
+    check_checkpoint(checkpoint)
 
 
-def _archive(store: ModelStore, source: Source) -> Path:
-    """The file at the address, whose sum is right."""
+def _fetch(store: ModelStore, source: Source, scratch: Path) -> _Fetched:
+    name = source.name
+    is_here = Path(name).exists()
+    if urlsplit(name).scheme in ("file", "http", "https"):
+        return _from_address(store, source, scratch / "unpacked")
+    if is_here or name in BUNDLED_NAMES:
+        path = Path(name) if is_here else bundled_checkpoint(name)
+        return _Fetched(path, {"source": path.resolve().name})
+    if is_hub_id(name):
+        return _from_hub(store, source)
+    raise StoreError(
+        f"{name} is neither a Hub id (owner/model), a bundled model, a directory here nor an "
+        "address (https: or file:)"
+    )
+
+
+def _from_hub(store: ModelStore, source: Source) -> _Fetched:
+    model = look_up(source.name, source.revision)
+    download = store.downloads / source.name.replace("/", "--")
+    directory = download / model.commit
+    directory.mkdir(parents=True, exist_ok=True)
+    size = sum(file.size for file in model.files)
+    there = sum(file.stat().st_size for file in directory.iterdir())
+    require_room(directory, source.name, size, there, source.max_bytes)
+    for file in model.files:
+        path = directory / file.name
+        wanted = Download(file.address, path, file.sha256, file.size, model.headers)
+        download_rest(wanted, source.max_bytes)
+    origin = {"source": source.name, "revision": model.commit}
+    if licence := licence_of(directory):
+        origin["licence"] = licence
+    return _Fetched(directory, origin, download)
+
+
+def _from_address(store: ModelStore, source: Source, directory: Path) -> _Fetched:
+    name, address = source.name, urlsplit(source.name)
     expected = (source.sha256 or "").lower()
-    if len(expected) != 64:
-        raise StoreError(f"{source.name} needs its SHA-256 (--sha256), 64 hexadecimal digits")
-    address = urlsplit(source.name)
-    if address.scheme == "file":
-        path = Path(url2pathname(address.path))
-        require_sum(source.name, path, expected)
-        return path
-    path = store.downloads / expected
-    download_rest(source.name, path, expected, {})
-    return path
-
-
-def _stem(path: str) -> str:
-    name = path.rsplit("/", 1)[-1]
-    for suffix in (".gz", ".bz2", ".xz", ".tar", ".tgz", ".zip"):
-        name = name.removesuffix(suffix)
-    return name
-
-
-def _unpacked(archive: Path, name: str, directory: Path) -> Path:
-    """The directory of the archive's model; a fairseq file as it is."""
+    if not _SHA256.fullmatch(expected):
+        raise StoreError(f"{name} needs its SHA-256 (--sha256), 64 hexadecimal digits")
+    origin = {"source": _stem(address.path), "address": name, "sha256": expected}
     directory.mkdir()
+    if address.scheme == "file":
+        archive = Path(url2pathname(address.path))
+        require_sum(name, archive, expected)
+        return _Fetched(_unpacked(archive, source, directory), origin)
+    archive = store.downloads / expected
+    download_rest(Download(name, archive, expected), source.max_bytes)
+    return _Fetched(_unpacked(archive, source, directory), origin, archive)
+
+
+def _unpacked(archive: Path, source: Source, directory: Path) -> Path:
+    """The directory of the archive's model."""
+    name = source.name
     formats = {s: kind for kind, suffixes, _ in shutil.get_unpack_formats() for s in suffixes}
     kind = next((formats[suffix] for suffix in formats if name.endswith(suffix)), None)
-    if name.endswith(".pt"):
-        return Path(shutil.copy(archive, directory / name.rsplit("/", 1)[-1]))
     if kind is None:
-        known = ", ".join(sorted({*formats, ".pt"}))
-        raise StoreError(f"{name} is no archive that can be unpacked: {known}")
+        raise StoreError(f"{name} is no archive that can be unpacked: {', '.join(sorted(formats))}")
     try:
         if kind == "zip":
             shutil.unpack_archive(archive, directory, kind)
@@ -124,4 +141,25 @@ def _unpacked(archive: Path, name: str, directory: Path) -> Path:
         for pattern in ("config.json", "*.pt"):
             if found := sorted(directory.glob("*/" * depth + pattern)):
                 return found[0].parent
-    raise SourceError(f"{name} holds neither config.json nor a .pt archive")
+    raise SourceError(f"{source.name} holds neither config.json nor a .pt archive")
+
+
+def _stem(path: str) -> str:
+    name = path.rsplit("/", 1)[-1]
+    for suffix in (".gz", ".bz2", ".xz", ".tar", ".tgz", ".zip"):
+        name = name.removesuffix(suffix)
+    return name
+
+
+def _about(name: str, message: str, fetched: _Fetched, checkpoint: Path) -> str:
+    """The message with the source's name for directories that are gone when it is read."""
+    for directory in (checkpoint, fetched.directory):
+        message = message.replace(str(directory), name)
+    return message
+
+
+def _remove(download: Path) -> None:
+    if download.is_dir():
+        shutil.rmtree(download)
+    else:
+        download.unlink()

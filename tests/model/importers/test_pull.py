@@ -11,11 +11,13 @@ import gzip
 import hashlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -33,13 +35,16 @@ HUB_ID = "someone/opus-mt-en-zh"
 NEW_ID = "someone/opus-mt-en-zh-renamed"
 WEIGHTS = "model.safetensors"
 NOWHERE = "http://127.0.0.1:9"
+MOST = 2**30
 
 
 class Hub(ThreadingHTTPServer):
     """Serves one model's directory, compressed to whom takes that.
 
     `requested`: the files that were asked for, with the first byte of each request. `fault`: gated,
-    renamed, or cut (weights end after their first half).
+    asks (files need terms to be accepted), renamed, cut (weights end after their first half) or no
+    commit. `hostile`: names that are listed too, and answered whatever address they come to.
+    `sizes`: announced instead of the true ones.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -47,6 +52,8 @@ class Hub(ThreadingHTTPServer):
         self.directory = directory
         self.requested: list[tuple[str, int]] = []
         self.fault = ""
+        self.hostile: list[str] = []
+        self.sizes: dict[str, object] = {}
 
     @property
     def url(self) -> str:
@@ -65,13 +72,20 @@ class _Handler(BaseHTTPRequestHandler):
             self._end(307, {"Location": self.path.replace(HUB_ID, NEW_ID)})
         elif path.startswith("/api/models/") and name == "absent":
             self._end(404, {"X-Error-Code": "RevisionNotFound"})
+        elif fault == "asks" and path.endswith("/auth-check"):
+            self._end(403, {"X-Error-Code": "GatedRepo"})
         elif path.startswith("/api/models/"):
-            files = [self._described(file) for file in sorted(self.server.directory.iterdir())]
-            body = {"id": HUB_ID, "sha": COMMIT, "siblings": files}
+            files = [self._described(name, b"") for name in self.server.hostile]
+            for file in sorted(self.server.directory.iterdir()):
+                files.append(self._described(file.name, file.read_bytes()))
+            commit = "../" * 5 + COMMIT if fault == "no commit" else COMMIT
+            body = {"id": HUB_ID, "sha": commit, "siblings": files, "gated": fault == "asks"}
             self._answer(json.dumps(files if "/tree/" in path else body).encode(), "listing")
         elif (self.server.directory / name).is_file():
             content = (self.server.directory / name).read_bytes()
             self._answer(content, hashlib.sha256(content).hexdigest(), name)
+        elif self.server.hostile:
+            self._answer(b"hostile", "0" * 64, name)
         else:
             self._end(404, {"X-Error-Code": "EntryNotFound"})
 
@@ -80,11 +94,10 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Keep quiet."""
 
-    def _described(self, file: Path) -> dict[str, object]:
-        oid = hashlib.sha256(file.read_bytes()).hexdigest()[:40]
-        size = file.stat().st_size
-        named = {"path": file.name, "rfilename": file.name}
-        return {"type": "file", "size": size, "oid": oid, **named}
+    def _described(self, name: str, content: bytes) -> dict[str, object]:
+        oid = hashlib.sha256(content).hexdigest()[:40]
+        size = self.server.sizes.get(name, len(content))
+        return {"type": "file", "size": size, "oid": oid, "path": name, "rfilename": name}
 
     def _answer(self, body: bytes, etag: str, name: str = "") -> None:
         encoding = {}
@@ -152,6 +165,10 @@ def pulled(store: ModelStore, endpoint: str, *more: str) -> subprocess.Completed
     return in_process(store.directory.parent, endpoint, "models", *options)
 
 
+def files_of(directory: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in directory.rglob("*") if file.is_file()}
+
+
 def run(store: ModelStore, *arguments: str) -> Result:
     return CliRunner().invoke(
         dragoman, ["models", "--models-dir", str(store.directory), *arguments]
@@ -212,6 +229,8 @@ def test_an_interrupted_download_goes_on_where_it_ended(store: ModelStore, hub: 
     ("fault", "arguments", "said"),
     [
         ("gated", (), f"the Hub's model {HUB_ID} asks for its terms to be accepted first"),
+        ("asks", (), f"the Hub's model {HUB_ID} asks for its terms to be accepted first"),
+        ("no commit", (), f"the Hub does not describe its model {HUB_ID}: '../"),
         ("lacks weights", (), "holds no weights"),
         ("unreachable", (), "the Hub cannot be reached"),
         ("", ("--revision", "absent"), f"has no model {HUB_ID} at revision absent"),
@@ -230,6 +249,81 @@ def test_what_cannot_be_pulled_is_one_sentence_and_leaves_no_model(
     assert store.models() == []
 
 
+def hostile_names(chance: random.Random) -> list[str]:
+    """Names that match the weights' if a `*` does, and lead to each directory above."""
+    chosen = [
+        chance.choice(("model-", "pytorch_model-", "model-00001-of-", "config.json", "/", ""))
+        + "".join(chance.choices(("../", "/", ".", "a/", "\\", "%2e%2e/", "\0", "\n"), k=5))
+        + chance.choice(("-of-2", "-of-00002", ""))
+        + chance.choice((".safetensors", ".bin", "/config.json"))
+        for _ in range(200)
+    ]
+    upwards = [f"model--of-/{'../' * k}model-{k}-of-x.safetensors" for k in range(10)]
+    return [*upwards, *chosen]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_name_of_a_hub_leaves_the_download(store: ModelStore, hub: Hub, seed: int) -> None:
+    """Neither another model nor a file outside the store changes."""
+    other = store.directory / ".versions" / "other--model--12345678"
+    other.mkdir(parents=True)
+    (other / WEIGHTS).write_bytes(b"weights")
+    hub.hostile = hostile_names(random.Random(seed))
+    home = store.directory.parent
+    before = files_of(home)
+    result = pulled(store, hub.url)
+    assert result.returncode == 0, result.stderr
+    (model,) = store.models()
+    changed = {
+        file
+        for file, content in files_of(home).items()
+        if before.get(file) != content and not file.is_relative_to(model.path)
+    }
+    caches = (home / "hub", home / "cache")
+    strange = {file for file in changed if not any(map(file.is_relative_to, caches))}
+    assert strange <= {store.directory / ".lock"}
+    assert not any(store.downloads.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (10, "sends more than 10 B"),
+        (10**9, "of 1000000000 bytes; the same command goes on"),
+        (10**15, "at most 32.0 GiB is allowed (--max-size)"),
+        (-1, f"the Hub does not describe its model {HUB_ID}: {WEIGHTS} has the size -1"),
+        ("1", f"the Hub does not describe its model {HUB_ID}: {WEIGHTS} has the size '1'"),
+    ],
+)
+def test_no_more_is_downloaded_than_announced_and_allowed(
+    store: ModelStore, hub: Hub, size: object, said: str
+) -> None:
+    hub.sizes[WEIGHTS] = size
+    result = pulled(store, hub.url)
+    assert (result.returncode, store.models()) == (2, [])
+    assert said in result.stderr.splitlines()[-1]
+    kept = {file.name for file in store.downloads.rglob("*") if file.is_file()}
+    assert (WEIGHTS in kept) == (size == 10**9)
+    assert bool(kept) == (size in (10, 10**9))
+
+
+def test_what_the_disk_cannot_hold_is_not_begun(store: ModelStore, hub: Hub) -> None:
+    hub.sizes[WEIGHTS] = 10**15
+    result = pulled(store, hub.url, "--max-size", "2PB")
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].endswith(" free")
+    assert not any(name for name, _ in hub.requested if name)
+
+
+def test_two_pulls_at_once_both_end_well(store: ModelStore, hub: Hub) -> None:
+    threads = ThreadPoolExecutor(2)
+    results = list(threads.map(lambda _: pulled(store, hub.url), range(2)))
+    threads.shutdown()
+    assert [result.returncode for result in results] == [0, 0], [one.stderr for one in results]
+    assert [model.name for model in store.models()] == ["opus-mt-en-zh"]
+    assert not any(store.downloads.iterdir())
+
+
 @pytest.mark.parametrize("is_remote", [False, True])
 def test_an_archive_is_taken_only_with_its_sum(
     store: ModelStore, hub: Hub, untrained: dict[str, Path], is_remote: bool
@@ -237,11 +331,11 @@ def test_an_archive_is_taken_only_with_its_sum(
     base, root = hub.directory / "nllb-small", untrained["nllb"].parent
     archive = Path(shutil.make_archive(str(base), "gztar", root, "nllb"))
     address = f"{hub.url}/{archive.name}" if is_remote else archive.as_uri()
-    for wrong in (None, "0" * 64):
+    for wrong in (None, "0" * 64, "../" * 21 + "x"):
         with pytest.raises(StoreError, match="SHA-256"):
-            pull(store, Source(address, wrong))
+            pull(store, Source(address, MOST, wrong))
     assert store.models() == []
-    model = pull(store, Source(address, hashlib.sha256(archive.read_bytes()).hexdigest()))
+    model = pull(store, Source(address, MOST, hashlib.sha256(archive.read_bytes()).hexdigest()))
     assert (model.name, model.info.origin["address"]) == ("nllb-small", address)
     assert archive.exists()
     assert not list(store.downloads.glob("*"))
@@ -250,8 +344,8 @@ def test_an_archive_is_taken_only_with_its_sum(
 def test_a_new_version_takes_the_name_and_the_old_one_stays_until_it_is_pruned(
     store: ModelStore,
 ) -> None:
-    first = pull(store, Source("zh-en"))
-    second = pull(store, Source(str(bundled_checkpoint("zh-en"))))
+    first = pull(store, Source("zh-en", MOST))
+    second = pull(store, Source(str(bundled_checkpoint("zh-en")), MOST))
     assert first.version != second.version
     assert first.path.is_dir()
     assert [model.path for model in store.models()] == [second.path]
@@ -266,7 +360,7 @@ def test_only_the_link_to_a_model_elsewhere_is_removed(store: ModelStore, tmp_pa
     (store.directory / "zh-en").symlink_to(elsewhere)
     store.remove("zh-en")
     assert (store.models(), elsewhere.is_dir()) == ([], True)
-    version = pull(store, Source("zh-en")).path
+    version = pull(store, Source("zh-en", MOST)).path
     store.remove("zh-en")
     assert not version.exists()
 
@@ -277,6 +371,6 @@ def test_a_damaged_checkpoint_does_not_enter(store: ModelStore, tmp_path: Path) 
         file.seek(1000)
         file.write(b"12345678")
     with pytest.raises(ValueError, match="truncated or was changed"):
-        pull(store, Source(str(damaged)))
+        pull(store, Source(str(damaged), MOST))
     assert store.models() == []
     assert store.prune() == 0
