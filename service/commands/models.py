@@ -80,7 +80,7 @@ def _row(model: StoredModel, settings: Settings) -> tuple[str, ...]:
     type=SIZE,
     default="32GiB",
     show_default=True,
-    help="The largest download.",
+    help="The largest download, and the most that an archive unpacks to.",
 )
 @click.option("--source-lang", "sources", multiple=True, help="Language to translate from.")
 @click.option("--target-lang", "targets", multiple=True, help="Language to translate into.")

@@ -12,11 +12,11 @@ from urllib.request import url2pathname
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.checking import check_checkpoint
 from model.checkpoint import CheckpointError
-from model.files import reason_of
 from model.importers.convert import import_model
 from model.importers.hub import licence_of, look_up
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import is_foreign, is_hub_id
+from service.model_pull.archives import ArchiveError, unpack
 from service.model_pull.downloads import Download, download_rest, require_room, require_sum
 from service.model_store import ModelStore, StoredModel, StoreError
 
@@ -27,7 +27,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Source:
-    """Where a model comes from. `max_bytes`: of a download; `sha256`: of
+    """Where a model comes from. `max_bytes`: of a download, and of what is unpacked; `sha256`: of
     an archive at an address; `revision`: of a Hub model."""
 
     name: str
@@ -120,28 +120,21 @@ def _from_address(store: ModelStore, source: Source, directory: Path) -> _Fetche
         return _Fetched(_unpacked(archive, source, directory), origin)
     archive = store.downloads / expected
     download_rest(Download(name, archive, expected), source.max_bytes)
-    return _Fetched(_unpacked(archive, source, directory), origin, archive)
+    try:
+        return _Fetched(_unpacked(archive, source, directory), origin, archive)
+    except ArchiveError:
+        archive.unlink()
+        raise
 
 
 def _unpacked(archive: Path, source: Source, directory: Path) -> Path:
     """The directory of the archive's model."""
-    name = source.name
-    formats = {s: kind for kind, suffixes, _ in shutil.get_unpack_formats() for s in suffixes}
-    kind = next((formats[suffix] for suffix in formats if name.endswith(suffix)), None)
-    if kind is None:
-        raise StoreError(f"{name} is no archive that can be unpacked: {', '.join(sorted(formats))}")
-    try:
-        if kind == "zip":
-            shutil.unpack_archive(archive, directory, kind)
-        else:
-            shutil.unpack_archive(archive, directory, kind, filter="data")
-    except (shutil.ReadError, ValueError, OSError, EOFError) as error:
-        raise StoreError(f"{name} cannot be unpacked: {reason_of(error)}") from error
+    unpack(archive, source.name, directory, source.max_bytes)
     for depth in range(_FOLDERS):
         for pattern in ("config.json", "*.pt"):
             if found := sorted(directory.glob("*/" * depth + pattern)):
                 return found[0].parent
-    raise SourceError(f"{source.name} holds neither config.json nor a .pt archive")
+    raise ArchiveError(f"{source.name} holds neither config.json nor a .pt archive")
 
 
 def _stem(path: str) -> str:

@@ -324,6 +324,16 @@ def test_two_pulls_at_once_both_end_well(store: ModelStore, hub: Hub) -> None:
     assert not any(store.downloads.iterdir())
 
 
+def test_a_damaged_archive_leaves_no_download(store: ModelStore, hub: Hub) -> None:
+    (hub.directory / "model.zip").write_bytes(b"PK\3\4" + bytes(1000))
+    digest = hashlib.sha256((hub.directory / "model.zip").read_bytes()).hexdigest()
+    with pytest.raises(StoreError, match="model.zip cannot be unpacked: File is not a zip file"):
+        pull(store, Source(f"{hub.url}/model.zip", MOST, digest))
+    with pytest.raises(StoreError, match="at most 100 B is allowed"):
+        pull(store, Source(f"{hub.url}/model.zip", 100, digest))
+    assert files_of(store.directory).keys() == {store.directory / ".lock"}
+
+
 @pytest.mark.parametrize("is_remote", [False, True])
 def test_an_archive_is_taken_only_with_its_sum(
     store: ModelStore, hub: Hub, untrained: dict[str, Path], is_remote: bool
