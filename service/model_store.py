@@ -1,7 +1,8 @@
 """The store of models: a directory that `dragoman models` fills and any number of servers read.
 
     NAME                 a link to the model's version, or a checkpoint that was copied here
-    .versions/NAME--KEY  a version of a model; it stays until `prune`, because servers may use it
+    .versions/NAME--KEY  a version of a model; it stays until `prune`, because servers may use it;
+                         of a model from elsewhere .versions/OWNER--NAME--KEY
     .downloads           what arrives; an interrupted download goes on from here
     .used/NAME           an empty file with the time of the last use, if a server may write
     .lock                locked while a process changes the store
@@ -103,9 +104,11 @@ class ModelStore:
         finally:
             self._lock.release()
 
-    def put(self, checkpoint: Path) -> StoredModel:
+    def put(self, checkpoint: Path, owner: str = "", *, is_replacing: bool = False) -> StoredModel:
         """Move a complete checkpoint from `scratch` into the store, in place of an older version
-        of the model. Raises StoreError or OSError."""
+        of the model. `owner`: the account or host that the model is from, empty if it is from this
+        machine. Raises StoreError, also if the model is another owner's and `is_replacing` is
+        false, or OSError."""
         if any(not stat.S_ISREG(file.lstat().st_mode) for file in checkpoint.iterdir()):
             raise StoreError(f"{checkpoint} may hold regular files only")
         name = read_info(checkpoint).name
@@ -114,13 +117,28 @@ class ModelStore:
             raise StoreError(f"the model's name {name!r} cannot be that of a directory")
         if link.exists() and not link.is_symlink():
             raise StoreError(f"{link} was not made by `dragoman models pull`; remove it first")
-        version = Path(tempfile.mkdtemp(prefix=f"{name}--", dir=self._versions))
+        if not is_replacing:
+            self.require_owner(name, owner)
+        prefix = f"{owner}--{name}--" if owner else f"{name}--"
+        version = Path(tempfile.mkdtemp(prefix=prefix, dir=self._versions))
         version.chmod(0o755)
         checkpoint.rename(version)
         new = checkpoint.with_name("link")
         new.symlink_to(version.relative_to(self.directory))
         new.replace(link)
         return self._read(link)
+
+    def require_owner(self, name: str, owner: str) -> None:
+        """Raises StoreError if the store has the model from another owner."""
+        link = self.directory / name
+        if not link.is_symlink() or not (version := link.readlink()).is_relative_to(".versions"):
+            return
+        present = version.name.rpartition("--")[0].removesuffix(name).removesuffix("--")
+        if present != owner:
+            raise StoreError(
+                f"the store's model {name} is from {present or 'this machine'}, not from "
+                f"{owner or 'this machine'}; `dragoman models pull --replace` replaces it"
+            )
 
     def remove(self, name: str) -> StoredModel:
         """Remove a model with its version; of a link to a directory elsewhere only the link. Raises

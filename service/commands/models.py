@@ -82,6 +82,7 @@ def _row(model: StoredModel, settings: Settings) -> tuple[str, ...]:
     show_default=True,
     help="The largest download, and the most that an archive unpacks to.",
 )
+@click.option("--replace", is_flag=True, help="Replace a model of this name from elsewhere.")
 @click.option("--source-lang", "sources", multiple=True, help="Language to translate from.")
 @click.option("--target-lang", "targets", multiple=True, help="Language to translate into.")
 @click.pass_obj
@@ -91,6 +92,7 @@ def pull(
     sha256: str | None,
     revision: str | None,
     max_size: int,
+    replace: bool,
     sources: tuple[str, ...],
     targets: tuple[str, ...],
 ) -> None:
@@ -98,14 +100,15 @@ def pull(
 
     NAME is a Hub id, a bundled model, a directory, or the address of an archive (https: or file:).
     The model is converted once and checked as by `dragoman check`. After an interruption the same
-    command goes on. A server that uses an older version takes the new one within seconds.
+    command goes on. A server that uses an older version takes the new one within seconds. A model
+    of the same name from another Hub account or host is refused, unless --replace is given.
     """
     with importing():
         from model.importers.imported import Wanted
         from service.model_pull import Source, pull
 
     wanted = Wanted(sources, targets)
-    source = Source(name, max_size, sha256, revision, wanted)
+    source = Source(name, max_size, sha256, revision, is_replacing=replace, wanted=wanted)
     model = pull(_store(settings), source)
     memory, precision = _cost(model, settings)
     click.echo(

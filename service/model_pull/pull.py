@@ -28,21 +28,25 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 @dataclass(frozen=True)
 class Source:
     """Where a model comes from. `max_bytes`: of a download, and of what is unpacked; `sha256`: of
-    an archive at an address; `revision`: of a Hub model."""
+    an archive at an address; `revision`: of a Hub model; `is_replacing`: it may take the place of a
+    model from elsewhere."""
 
     name: str
     max_bytes: int
     sha256: str | None = None
     revision: str | None = None
+    is_replacing: bool = False
     wanted: Wanted = field(default_factory=Wanted)
 
 
 @dataclass(frozen=True)
 class _Fetched:
-    """The files of a model. `download`: what is removed once the model is in the store."""
+    """The files of a model. `owner`: as of `ModelStore.put`; `download`: what is removed once the
+    model is in the store."""
 
     directory: Path
     origin: dict[str, str]
+    owner: str = ""
     download: Path | None = None
 
 
@@ -56,7 +60,7 @@ def pull(store: ModelStore, source: Source) -> StoredModel:
             _convert(fetched, checkpoint, source.wanted)
         except (CheckpointError, SourceError) as error:
             raise StoreError(_about(source.name, str(error), fetched, checkpoint)) from error
-        model = store.put(checkpoint)
+        model = store.put(checkpoint, fetched.owner, is_replacing=source.is_replacing)
         if fetched.download is not None:
             _remove(fetched.download)
         return model
@@ -90,8 +94,11 @@ def _fetch(store: ModelStore, source: Source, scratch: Path) -> _Fetched:
 
 
 def _from_hub(store: ModelStore, source: Source) -> _Fetched:
+    owner, _, name = source.name.partition("/")
+    if not source.is_replacing:
+        store.require_owner(name, owner)
     model = look_up(source.name, source.revision)
-    download = store.downloads / source.name.replace("/", "--")
+    download = store.downloads / f"{owner}--{name}"
     directory = download / model.commit
     directory.mkdir(parents=True, exist_ok=True)
     size = sum(file.size for file in model.files)
@@ -104,7 +111,7 @@ def _from_hub(store: ModelStore, source: Source) -> _Fetched:
     origin = {"source": source.name, "revision": model.commit}
     if licence := licence_of(directory):
         origin["licence"] = licence
-    return _Fetched(directory, origin, download)
+    return _Fetched(directory, origin, owner, download)
 
 
 def _from_address(store: ModelStore, source: Source, directory: Path) -> _Fetched:
@@ -121,7 +128,9 @@ def _from_address(store: ModelStore, source: Source, directory: Path) -> _Fetche
     archive = store.downloads / expected
     download_rest(Download(name, archive, expected), source.max_bytes)
     try:
-        return _Fetched(_unpacked(archive, source, directory), origin, archive)
+        return _Fetched(
+            _unpacked(archive, source, directory), origin, address.hostname or "", archive
+        )
     except ArchiveError:
         archive.unlink()
         raise

@@ -1,4 +1,4 @@
-"""The store: one process changes it at a time, and nothing but files enters."""
+"""The store: one process changes it at a time, and a model is replaced by its own owner's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from model.bundled import bundled_checkpoint
 from model.checkpoint.files import CONFIG_FILE, SUMS_FILE, WEIGHTS_FILE
@@ -36,6 +38,11 @@ def write_checkpoint(directory: Path, name: str) -> Path:
     for file in (SUMS_FILE, WEIGHTS_FILE):
         (checkpoint / file).touch()
     return checkpoint
+
+
+def put(store: ModelStore, name: str, owner: str, is_replacing: bool) -> None:
+    with store.scratch() as scratch:
+        store.put(write_checkpoint(scratch, name), owner, is_replacing=is_replacing)
 
 
 def test_who_changes_the_store_waits_for_another(
@@ -74,3 +81,24 @@ def test_a_link_does_not_enter(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="may hold regular files only"):
             store.put(checkpoint)
     assert store.models() == []
+
+
+NAMES = st.sampled_from(["a", "b--a", "a--a", "-a"])
+OWNERS = st.sampled_from(["", "a", "b", "b-", "b--a", "example.org"])
+
+
+@settings(deadline=None)
+@given(puts=st.lists(st.tuples(NAMES, OWNERS, st.booleans()), max_size=12))
+def test_a_model_is_replaced_by_another_owners_only_if_asked(
+    tmp_path_factory: pytest.TempPathFactory, puts: list[tuple[str, str, bool]]
+) -> None:
+    store = ModelStore(tmp_path_factory.mktemp("store"))
+    owners: dict[str, str] = {}
+    for name, owner, is_replacing in puts:
+        if is_replacing or owners.get(name, owner) == owner:
+            put(store, name, owner, is_replacing)
+            owners[name] = owner
+        else:
+            with pytest.raises(StoreError, match="`dragoman models pull --replace` replaces it"):
+                put(store, name, owner, is_replacing)
+        assert [model.name for model in store.models()] == sorted(owners)

@@ -315,6 +315,20 @@ def test_what_the_disk_cannot_hold_is_not_begun(store: ModelStore, hub: Hub) -> 
     assert not any(name for name, _ in hub.requested if name)
 
 
+def test_a_model_of_another_account_is_replaced_only_if_asked(store: ModelStore, hub: Hub) -> None:
+    assert pulled(store, hub.url).returncode == 0
+    hub.requested.clear()
+    base = ("models", "--models-dir", str(store.directory), "pull", "other/opus-mt-en-zh")
+    refused = in_process(store.directory.parent, hub.url, *base)
+    assert (refused.returncode, refused.stdout, hub.requested) == (2, "", [])
+    assert "is from someone, not from other" in refused.stderr
+    assert "`dragoman models pull --replace`" in refused.stderr
+    replaced = in_process(store.directory.parent, hub.url, *base, "--replace")
+    assert replaced.returncode == 0, replaced.stderr
+    (model,) = store.models()
+    assert model.info.origin["source"] == "other/opus-mt-en-zh"
+
+
 def test_two_pulls_at_once_both_end_well(store: ModelStore, hub: Hub) -> None:
     threads = ThreadPoolExecutor(2)
     results = list(threads.map(lambda _: pulled(store, hub.url), range(2)))
