@@ -44,15 +44,20 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     && cd /opt/venv/lib/python3*/site-packages \
     && strip --strip-unneeded hf_xet/*.so yaml/*.so regex/*.so httptools/*/*.so sentencex/*.so
 
+COPY deploy/build-requirements.txt /build-requirements.txt
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
+    --mount=type=cache,target=/var/cache/pip \
+    /opt/pip/bin/pip install --require-hashes --no-deps --requirement /build-requirements.txt
+
 WORKDIR /src
 COPY LICENSE README.md pyproject.toml setup.py dragoman.py ./
 COPY model model
 COPY service service
 # Their package is empty here: they are a layer of their own, which a change of the code leaves as it is.
 RUN mkdir checkpoints
-RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
-    --mount=type=cache,target=/var/cache/pip \
-    /opt/pip/bin/pip --python /opt/venv/bin/python install --no-deps --target /opt/dragoman . \
+# Without isolation, because pip gives an isolated build the newest setuptools.
+RUN /opt/pip/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /wheels . \
+    && /opt/pip/bin/pip --python /opt/venv/bin/python install --no-index --no-deps --target /opt/dragoman /wheels/*.whl \
     && test -f /opt/dragoman/model/backends/native/_library.*.so
 
 FROM ${BASE}

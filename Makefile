@@ -145,12 +145,15 @@ proxy-test: $(TESTING) ## try deploy/nginx.conf and dragoman.service (half a min
 	$(BIN)/pytest tests/deploy/nginx_proxy.py
 
 LOCKED := deploy/requirements.txt
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --no-header --no-annotate --generate-hashes
 
-lock: .venv/with-supply ## renew the versions and hashes of the image's packages in deploy/requirements.txt
+lock: .venv/with-supply ## renew the versions and hashes of the image's packages in deploy/requirements.txt and build-requirements.txt
 	mkdir -p build
 	echo torch > build/not-locked.txt
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra otel --extra redis --upgrade \
-	    --excludes build/not-locked.txt --no-header --no-annotate --generate-hashes pyproject.toml --output-file $(LOCKED)
+	$(LOCK) --extra otel --extra redis --excludes build/not-locked.txt pyproject.toml --output-file $(LOCKED)
+	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+	    > build/build-system.txt
+	$(LOCK) build/build-system.txt --output-file deploy/build-requirements.txt
 
 IMAGE_PACKAGES := build/image-packages.txt
 $(IMAGE_PACKAGES): $(LOCKED) pyproject.toml

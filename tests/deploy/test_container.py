@@ -113,6 +113,17 @@ def test_the_image_gets_every_package_that_the_server_needs() -> None:
     assert needed <= names([line for line in locked if "==" in line])
 
 
+def test_the_image_is_built_with_locked_packages() -> None:
+    """pip would get the newest ones for an isolated build."""
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
+    locked = (ROOT / "deploy" / "build-requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert names(build["requires"]) == names([line for line in locked if "==" in line])
+    commands = re.findall(r"bin/pip [^&;\n]*", DOCKERFILE.replace("\\\n", ""))
+    options = ("--require-hashes", "--no-build-isolation", "--no-index", "/torch.txt")
+    assert commands
+    assert [one for one in commands if not any(option in one for option in options)] == []
+
+
 RULES: dict[str, Any] = {name: _yaml(f"prometheus/{name}") for name in ("rules.yml", "alerts.yml")}
 DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "dashboard.json").read_text("utf-8"))
 NAME = re.compile(r"(?<![\w:$\"])(?:(?:dragoman|process)[_:][a-z0-9_:]+|up\b)")
