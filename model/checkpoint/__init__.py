@@ -11,9 +11,15 @@ is imported here does not need PyTorch.
 Loading never unpickles. Every fault becomes one CheckpointError that says how to fix it.
 """
 
-from model.checkpoint.files import CheckpointError, verify_sums
+from model.checkpoint.files import CheckpointError, is_damage, read_sums, verify_sums
 from model.checkpoint.info import CheckpointInfo
-from model.checkpoint.loading import StoredCheckpoint, StoredModel, open_checkpoint, read_info
+from model.checkpoint.loading import (
+    StoredCheckpoint,
+    StoredModel,
+    open_checkpoint,
+    read_complete,
+    read_info,
+)
 from model.checkpoint.weights import StoredWeights
 
 __all__ = [
@@ -22,7 +28,10 @@ __all__ = [
     "StoredCheckpoint",
     "StoredModel",
     "StoredWeights",
+    "is_damage",
     "open_checkpoint",
+    "read_complete",
     "read_info",
+    "read_sums",
     "verify_sums",
 ]

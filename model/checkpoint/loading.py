@@ -62,6 +62,16 @@ def open_checkpoint(directory: Path, device: str = "cpu") -> StoredCheckpoint:
     return StoredCheckpoint(info, model, tokenizer)
 
 
+def read_complete(directory: Path) -> CheckpointInfo:
+    """As `read_info`, of a checkpoint that may still be copied: raises CheckpointError unless all
+    its files are there, the small ones with their sums and the weights with their size."""
+    info = read_info(directory)
+    listed = verify_sums(directory, unread=[WEIGHTS_FILE])
+    _require_listed(directory, listed, info)
+    StoredWeights(directory / WEIGHTS_FILE)
+    return info
+
+
 def read_info(directory: Path) -> CheckpointInfo:
     """Read and check config.json; raises CheckpointError."""
     path = directory / CONFIG_FILE

@@ -18,7 +18,16 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model.backends.selection import Backend
-from model.checkpoint import CheckpointError, CheckpointInfo, StoredWeights, open_checkpoint
+from model.checkpoint import (
+    CheckpointError,
+    CheckpointInfo,
+    StoredWeights,
+    is_damage,
+    open_checkpoint,
+    read_complete,
+    read_info,
+    read_sums,
+)
 from model.checkpoint.reference import load_checkpoint
 from model.checkpoint.saving import describe_again, save_checkpoint
 from model.confidence import Calibration
@@ -433,3 +442,30 @@ def test_a_pickle_in_disguise_is_refused_unopened(saved: Path, tmp_path: Path) -
     with pytest.raises(CheckpointError, match="model.safetensors is not a safetensors file"):
         load_checkpoint(saved)
     assert not (tmp_path / "exploded").exists()
+
+
+def test_a_checkpoint_that_is_still_copied_is_not_complete(saved: Path, tmp_path: Path) -> None:
+    """Whatever file is missing, or cut anywhere."""
+    assert read_complete(saved) == read_info(saved)
+    chance = random.Random(5)
+    for name in ("SHA256SUMS", *sorted(read_sums(saved))):
+        size = (saved / name).stat().st_size - (name == "SHA256SUMS")  # without its last line end
+        for length in (None, 0, size - 1, *(chance.randrange(size) for _ in range(8))):
+            copy = Path(shutil.copytree(saved, tmp_path / "copy", dirs_exist_ok=True))
+            if length is None:
+                (copy / name).unlink()
+            else:
+                os.truncate(copy / name, length)
+            with pytest.raises(CheckpointError) as raised:
+                read_complete(copy)
+            assert is_damage(raised.value)
+
+
+def test_files_that_the_system_cannot_read_are_not_damaged(saved: Path) -> None:
+    (saved / "model.safetensors").unlink()
+    (saved / "model.safetensors").mkdir()
+    with pytest.raises(CheckpointError) as raised:
+        StoredWeights(saved / "model.safetensors")
+    assert isinstance(raised.value.__cause__, OSError)
+    assert not is_damage(raised.value)
+    assert not is_damage(MemoryError())
