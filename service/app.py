@@ -28,6 +28,7 @@ from service.http.route_table import PATHS, DescribedApp, install_routes
 from service.http.routes import pages
 from service.http.state import ServerState
 from service.loading import LoadedModel, StartupError
+from service.model_registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.stores.api_key import ClientLimits
@@ -39,7 +40,6 @@ from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 from service.translation.document_processes import Bounds
 from service.translation.files import FileTranslator
-from service.wiring import Models
 
 if TYPE_CHECKING:
     from service.http.access.windows import MinuteWindows
@@ -121,7 +121,7 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
-    served = Models(settings, models, metrics_)
+    served = ModelRegistry(settings, models, metrics_)
     dispatcher = served.dispatcher
     names = [field.name for field in dataclasses.fields(Limits)]
     named = {name: getattr(settings, name) for name in names}

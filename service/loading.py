@@ -151,11 +151,11 @@ def load_models(settings: Settings, beam_size: int | None = None) -> list[Loaded
     ]
 
 
-def load_within(path: Path, settings: Settings, limit: int) -> LoadedModel:
-    """Load a checkpoint of a store, in sizes for the memory limit. Raises ValueError or OSError,
-    among them CheckpointError for damaged files."""
-    opened = _open_model(path, settings)
-    return _load_model(opened, opened.settled_plan().sizes_within(limit))
+def open_within(path: Path, settings: Settings, limit: int) -> Callable[[], LoadedModel]:
+    """Check a checkpoint of a store -> what loads it, in sizes for the memory limit. Both raise
+    ValueError or OSError, among them CheckpointError for damaged files."""
+    opened = _opened(path, settings)
+    return lambda: _load_model(opened, opened.settled_plan().sizes_within(limit))
 
 
 class _OpenedModel(NamedTuple):
@@ -176,15 +176,21 @@ class _OpenedModel(NamedTuple):
 
 
 def _open_model(path: Path, settings: Settings) -> _OpenedModel:
+    """As `_opened`, but raises StartupError."""
+    try:
+        return _opened(path, settings)
+    except (ValueError, OSError) as error:
+        raise StartupError(str(error)) from error
+
+
+def _opened(path: Path, settings: Settings) -> _OpenedModel:
+    """Raises ValueError or OSError."""
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
     from service.runner_factory import RunnerFactory
 
-    try:
-        placement, path = _placement(settings), resolve_checkpoint(path)
-        checkpoint = open_checkpoint(path, placement.devices[0])
-    except (ValueError, OSError) as error:
-        raise StartupError(str(error)) from error
+    placement, path = _placement(settings), resolve_checkpoint(path)
+    checkpoint = open_checkpoint(path, placement.devices[0])
     factory = RunnerFactory(checkpoint, placement, settings.max_beam_size)
     return _OpenedModel(ModelPlan(path, checkpoint.info, placement, settings), checkpoint, factory)
 

@@ -15,18 +15,24 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-import os
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from model.checkpoint import CheckpointError, CheckpointInfo, read_info
-from model.checkpoint.files import CONFIG_FILE, SUMS_FILE, WEIGHTS_FILE
+from model.checkpoint import (
+    CheckpointError,
+    CheckpointInfo,
+    read_complete,
+    read_info,
+    read_sums,
+)
+from model.checkpoint.files import SUMS_FILE
 from model.values import is_file_name
 
 _logger = logging.getLogger(__name__)
@@ -50,6 +56,13 @@ class StoredModel:
     used: float | None
 
 
+class StoreContents(NamedTuple):
+    """The models by name, and why others cannot be served: they are incomplete or damaged."""
+
+    models: dict[str, StoredModel]
+    faults: dict[str, str]
+
+
 class ModelStore:
     """The models in a directory. Reading never writes but for `note_use`, which may fail."""
 
@@ -61,16 +74,25 @@ class ModelStore:
         self._known: dict[str, StoredModel] = {}
 
     def models(self) -> list[StoredModel]:
-        """All models in order of name; other directories are logged and skipped. Raises OSError."""
-        found: list[StoredModel] = []
+        """All models in order of name; those that cannot be served are logged and skipped. Raises
+        OSError."""
+        contents = self.contents()
+        for name, reason in contents.faults.items():
+            _logger.warning("the model %s is skipped: %s", name, reason)
+        return list(contents.models.values())
+
+    def contents(self) -> StoreContents:
+        """What the store has now; other directories are not told. Raises OSError."""
+        models: dict[str, StoredModel] = {}
+        faults: dict[str, str] = {}
         for entry in sorted(self.directory.iterdir()):
             if entry.name.startswith(".") or not (entry / SUMS_FILE).is_file():
                 continue
             try:
-                found.append(self._read(entry))
+                models[entry.name] = self._read(entry)
             except (CheckpointError, OSError) as error:
-                _logger.warning("the model %s is skipped: %s", entry.name, error)
-        return found
+                faults[entry.name] = str(error)
+        return StoreContents(models, faults)
 
     def find(self, name: str) -> StoredModel:
         """Raises StoreError."""
@@ -173,21 +195,39 @@ class ModelStore:
             self._used.mkdir(exist_ok=True)
             (self._used / name).touch()
 
+    def require_current(self, model: StoredModel) -> None:
+        """Raise CheckpointError if the version's files have changed."""
+        if _version_of(model.path) != model.version:
+            raise CheckpointError(f"the files in {model.path} have changed")
+
     def _read(self, entry: Path) -> StoredModel:
         """A version that was read before is not read again, but for the time of its last use."""
         path = entry.resolve()
-        stats = [os.stat(path / name) for name in (SUMS_FILE, CONFIG_FILE, WEIGHTS_FILE)]
-        version = f"{path} {[(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]}"
+        version = _version_of(path)
         used = self._used / entry.name
         last = used.stat().st_mtime if used.exists() else None
         known = self._known.get(entry.name)
         if known is None or known.version != version:
-            info = read_info(path)
+            info = read_complete(path)
             if info.name != entry.name:
                 raise CheckpointError(f"{entry} holds a model called {info.name!r}")
             known = StoredModel(info.name, path, info, version, size_of(path), last)
         self._known[entry.name] = dataclasses.replace(known, used=last)
         return self._known[entry.name]
+
+
+def _version_of(path: Path) -> str:
+    """What changes with any file that SHA256SUMS lists. Raises CheckpointError."""
+    return f"{path} {[_stamp(path / name) for name in (SUMS_FILE, *read_sums(path))]}"
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    """What changes with the file; None: it is missing."""
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return None
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def size_of(directory: Path) -> int:

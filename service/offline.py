@@ -19,13 +19,13 @@ from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
 from service.errors import ServiceError
 from service.loading import LoadedModel, load_models
+from service.model_registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.files import FileJob, FileTranslator, Progress, TranslatedFile
 from service.translation.glossary import Glossary
 from service.translation.job import AUTO, SplitSentences, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
-from service.wiring import Models
 
 _LEAST_AHEAD = 4
 """Batches submitted beyond the awaited one; they keep the slots full."""
@@ -66,7 +66,7 @@ class OfflineTranslator:
         """`pair`: the only source and target language; fewer models may be loaded."""
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
         settings, loaded = load_offline(paths, options)
-        self._models = Models(settings, loaded, Metrics())
+        self._models = ModelRegistry(settings, loaded, Metrics())
         self._dispatcher = self._models.dispatcher
         twice_full = 2 * max(model.sizes.max_slots for model in loaded)
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)

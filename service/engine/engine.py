@@ -97,13 +97,15 @@ class Engine:
         return sum(batch_loop.num_running for batch_loop in self._batch_loops)
 
     def gauges(self) -> dict[str, float]:
-        """The values of those ENGINE_GAUGES that change while the engine runs."""
+        """The values of ENGINE_GAUGES."""
         loops = self._batch_loops
         return {
             "workers": len(self._workers),
             "running": self.num_running,
             "set_aside": sum(batch_loop.num_set_aside for batch_loop in loops),
+            "slots": sum(worker.max_slots for worker in self._workers),
             "rows_used": sum(batch_loop.num_rows for batch_loop in loops),
+            "rows": sum(worker.max_rows for worker in self._workers),
             "waiting": self.admission.num_sentences,
             "waiting_tokens": self.admission.num_tokens,
             "ready": self.is_ready,

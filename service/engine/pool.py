@@ -1,5 +1,5 @@
 """The models in memory: one is loaded when a request needs it, and leaves when another needs its
-memory.
+memory or when it is not offered any more.
 
     request ── lease ──> all in memory: at once
                 └─────> waits in a queue ── the head's models are loaded, one after another
@@ -17,12 +17,13 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from model.backends.memory import give_memory_back
+from model.checkpoint import is_damage
 from service.engine.engine import Engine
 from service.engine.worker import lower_own_priority
 from service.errors import DeadlineExceeded, Draining, Loading, NotReady, ServiceError
@@ -35,6 +36,10 @@ _MOST_WAIT_SECONDS = 60.0
 _AFTER_FAILURE_SECONDS = 5
 
 
+class ModelChanged(Exception):
+    """A version is not offered any more; a request for it must be routed again."""
+
+
 class Loaded(Protocol):
     """A model in memory."""
 
@@ -43,15 +48,17 @@ class Loaded(Protocol):
 
 
 _Loaded = TypeVar("_Loaded", bound=Loaded)
+_Result = TypeVar("_Result")
 
 
 @dataclass
 class Loadable(Generic[_Loaded]):
-    """How to load a version of a model. `load` runs in a thread and may raise anything;
-    `num_bytes`: in memory; `file_bytes`: to read."""
+    """How to load a version of a model. `open` checks its files, before others leave for it, and
+    returns what loads it; both run in a thread and may raise anything. `num_bytes`: in memory;
+    `file_bytes`: to read."""
 
     version: str
-    load: Callable[[], _Loaded]
+    open: Callable[[], Callable[[], _Loaded]]
     num_bytes: int
     file_bytes: int = 0
 
@@ -73,7 +80,8 @@ class _Resident(Generic[_Loaded]):
 
 @dataclass(eq=False)
 class PooledModel(Generic[_Loaded]):
-    """A model that may be in memory. Pinned ones never leave."""
+    """A version of a model that may be in memory. Pinned ones stay as long as they are offered.
+    `failure`: why the last load failed; `is_damaged`: because its files are wrong."""
 
     name: str
     loadable: Loadable[_Loaded]
@@ -82,6 +90,13 @@ class PooledModel(Generic[_Loaded]):
     resident: _Resident[_Loaded] | None = None
     is_loading: bool = False
     failed_seconds: float = float("-inf")
+    failure: str | None = None
+    is_damaged: bool = False
+
+    @property
+    def engine(self) -> Engine | None:
+        """None: it is not in memory."""
+        return None if self.resident is None else self.resident.loaded.engine
 
     @property
     def usable(self) -> _Resident[_Loaded] | None:
@@ -105,9 +120,8 @@ class ModelPool(Generic[_Loaded]):
     def __init__(self, limit: int, max_waiting: int) -> None:
         """`max_waiting`: requests that may wait for a load."""
         self.limit, self._max_waiting = limit, max_waiting
-        self.models: dict[str, PooledModel[_Loaded]] = {}
-        self.engines: dict[str, Engine] = {}
-        """Of the models in memory, by name."""
+        self.models: Mapping[str, PooledModel[_Loaded]] = {}
+        """The offered version of each model, by name."""
         self.num_bytes = 0
         self.is_draining = self._is_started = False
         self._waiting: list[_Waiter[_Loaded]] = []
@@ -121,16 +135,35 @@ class ModelPool(Generic[_Loaded]):
         self._loader = ThreadPoolExecutor(1, "dragoman-load", lower_own_priority)
         self._load_lock, self._freed = asyncio.Lock(), asyncio.Event()
 
-    def add(self, model: PooledModel[_Loaded]) -> None:
-        """Add a model that is loaded when a request needs it."""
-        self.models[model.name] = model
+    @property
+    def engines(self) -> dict[str, Engine]:
+        """Those of the offered models in memory, by name."""
+        return {name: engine for name, model in self.models.items() if (engine := model.engine)}
+
+    def offer(self, models: Iterable[PooledModel[_Loaded]]) -> None:
+        """Offer these versions and no others, from the next request on. A version that is not
+        offered any more leaves when the requests that have it end; those that wait for it fail with
+        ModelChanged."""
+        before, self.models = self.models, {model.name: model for model in models}
+        gone = [model for model in before.values() if not self._is_offered(model)]
+        new = [model for model in self.models.values() if before.get(model.name) is not model]
+        for waiter in list(self._waiting):
+            if changed := [model for model in waiter.models if model in gone]:
+                self._fail(waiter, _changed(changed[0].name))
+        for model in (*gone, *new):
+            self._leave_unless_offered(model)
+            self._measure(model)
 
     def load_now(self, model: PooledModel[_Loaded]) -> None:
-        """Add a model and load it in this thread, before `start`. Raises what its `load` raises."""
-        self.add(model)
+        """Load a version in this thread, before `start`. Raises what its loading raises."""
         self.num_bytes += model.loadable.num_bytes
         started = time.monotonic()
-        self._enter(model, model.loadable, model.loadable.load(), started)
+        self._enter(model, model.loadable.open()(), time.monotonic() - started)
+
+    async def load(self, model: PooledModel[_Loaded]) -> None:
+        """Load a version that is to be offered next, beside the one that is. Raises NotReady."""
+        async with self._load_lock:
+            await self._load(model)
 
     def start(self) -> None:
         """Start the engines; futures resolve on the running event loop."""
@@ -164,8 +197,12 @@ class ModelPool(Generic[_Loaded]):
         """An error if no model could accept this many more sentences of a client now."""
         if self.is_draining:
             return _draining()
-        refusals = [engine.refusal(num_sentences, client) for engine in self.engines.values()]
-        return refusals[0] if len(refusals) == len(self.models) and all(refusals) else None
+        found: ServiceError | None = None
+        for model in self.models.values():
+            engine = model.engine
+            if engine is None or not (found := engine.refusal(num_sentences, client)):
+                return None
+        return found
 
     @contextlib.asynccontextmanager
     async def lease(
@@ -174,11 +211,12 @@ class ModelPool(Generic[_Loaded]):
         """The models of a request in memory, until the block ends.
 
         Waits for a load until `ends_seconds`, on the monotonic clock. Raises Draining, Loading if
-        the wait would be too long, NotReady if a model cannot be loaded, or DeadlineExceeded.
+        the wait would be too long, NotReady if a model cannot be loaded, ModelChanged if one is not
+        offered any more, or DeadlineExceeded.
         """
         for name in names:
             if name not in self.models:
-                raise _removed(name)
+                raise _changed(name)
         models = [self.models[name] for name in names]
         residents = self._hold(models)
         if residents is None:
@@ -187,31 +225,6 @@ class ModelPool(Generic[_Loaded]):
             yield [resident.loaded for resident in residents]
         finally:
             self._release(residents)
-
-    async def replace(self, name: str, new: Loadable[_Loaded]) -> bool:
-        """Take another version of a model -> whether it can be loaded.
-
-        A model in memory keeps its version until the new one is loaded, and for the requests that
-        have it.
-        """
-        model = self.models[name]
-        old = model.resident
-        model.failed_seconds = float("-inf")
-        if old is not None:
-            try:
-                async with self._load_lock:
-                    await self._load(model, new, kept=[old])
-            except ServiceError:
-                return False
-            self._leave(old)
-        model.loadable = new
-        return True
-
-    def remove(self, name: str) -> None:
-        """Offer a model no more; requests that have it go on."""
-        model = self.models.pop(name)
-        if model.resident is not None:
-            self._leave(model.resident)
 
     def _hold(self, models: Sequence[PooledModel[_Loaded]]) -> Sequence[_Resident[_Loaded]] | None:
         """Take a lease of each, or of none if one is not in memory."""
@@ -276,7 +289,7 @@ class ModelPool(Generic[_Loaded]):
                 for model in waiter.models:
                     self._held += await self._held_model(model)
                 self._grant()
-            except ServiceError as error:
+            except (ServiceError, ModelChanged) as error:
                 self._fail(waiter, error)
             except Exception:
                 _logger.exception("loading failed")
@@ -287,13 +300,16 @@ class ModelPool(Generic[_Loaded]):
     async def _held_model(self, model: PooledModel[_Loaded]) -> Sequence[_Resident[_Loaded]]:
         """A lease of the model, which is loaded first if it must."""
         while (held := self._hold([model])) is None:
+            if not self._is_offered(model):
+                raise _changed(model.name)
             if model.resident is not None:  # it is leaving
                 self._freed.clear()
                 await self._freed.wait()
                 continue
             async with self._load_lock:
                 if model.resident is None:
-                    await self._load(model, model.loadable)
+                    await self._load(model)
+            self._leave_unless_offered(model)
             self._grant()
         return held
 
@@ -307,78 +323,102 @@ class ModelPool(Generic[_Loaded]):
                 waiter.residents = held
                 waiter.granted.set_result(None)
 
-    def _fail(self, waiter: _Waiter[_Loaded], error: ServiceError) -> None:
+    def _fail(self, waiter: _Waiter[_Loaded], error: Exception) -> None:
         """Answer one that waits, unless it is answered or has left."""
         if waiter in self._waiting:
             self._waiting.remove(waiter)
             if not waiter.granted.done():
                 waiter.granted.set_exception(error)
 
-    async def _load(
-        self,
-        model: PooledModel[_Loaded],
-        loadable: Loadable[_Loaded],
-        kept: Sequence[_Resident[_Loaded]] = (),
-    ) -> None:
-        """Load a version; raises NotReady. The `kept` models do not leave for it."""
+    async def _load(self, model: PooledModel[_Loaded]) -> None:
+        """Load a version; raises NotReady. The version of it that is offered does not leave for
+        it."""
         if time.monotonic() - model.failed_seconds < _AFTER_FAILURE_SECONDS:
             raise _cannot_load(model.name)
-        self.num_bytes += loadable.num_bytes
-        await self._make_room([*kept, *self._held])
-        started = time.monotonic()
         model.is_loading = True
         try:
-            loop = asyncio.get_running_loop()
-            loaded = await loop.run_in_executor(self._loader, loadable.load)
+            load, seconds = await self._in_thread(model.loadable.open)
+            self.num_bytes += model.loadable.num_bytes
+            try:
+                await self._make_room([*self._offered_residents(model.name), *self._held])
+                loaded, more_seconds = await self._in_thread(load)
+            except BaseException:
+                self.num_bytes -= model.loadable.num_bytes
+                raise
         except Exception as error:
-            self.num_bytes -= loadable.num_bytes
-            model.failed_seconds = time.monotonic()
-            model.metrics.count_load_failure()
-            _logger.error("the model %s cannot be loaded: %s", model.name, error)
+            self._note_failure(model, error)
             raise _cannot_load(model.name) from error
         finally:
             model.is_loading = False
-        resident = self._enter(model, loadable, loaded, started)
-        if self.is_draining:
-            loaded.engine.refuse_new_work()
-        if self.models.get(model.name) is not model:
-            self._leave(resident)
-            raise _removed(model.name)
+        self._enter(model, loaded, seconds + more_seconds)
 
-    def _enter(
-        self,
-        model: PooledModel[_Loaded],
-        loadable: Loadable[_Loaded],
-        loaded: _Loaded,
-        started: float,
-    ) -> _Resident[_Loaded]:
+    async def _in_thread(self, action: Callable[[], _Result]) -> tuple[_Result, float]:
+        """The action's result, and the seconds that it took."""
+        started = time.monotonic()
+        result = await asyncio.get_running_loop().run_in_executor(self._loader, action)
+        return result, time.monotonic() - started
+
+    def _note_failure(self, model: PooledModel[_Loaded], error: Exception) -> None:
+        """Count it, and log it unless the last load of this version failed for the same reason."""
+        model.failed_seconds = time.monotonic()
+        model.metrics.count_load_failure()
+        if model.failure != str(error):
+            _logger.error("the model %s cannot be loaded: %s", model.name, error)
+        model.failure, model.is_damaged = str(error), is_damage(error)
+
+    def _enter(self, model: PooledModel[_Loaded], loaded: _Loaded, seconds: float) -> None:
         """Take a loaded version into use. It stays at least as long as its load took, so that loads
         never take most of the time."""
         now = time.monotonic()
-        seconds = now - started
-        if loadable.file_bytes:
-            self._read_bytes += loadable.file_bytes
+        if model.loadable.file_bytes:
+            self._read_bytes += model.loadable.file_bytes
             self._read_seconds += seconds
-        resident = _Resident(model, loaded, loadable.num_bytes, now, now + seconds)
-        model.resident = resident
-        self._residents.add(resident)
-        self.engines[model.name] = loaded.engine
-        model.metrics.count_load(seconds, loadable.num_bytes)
+        model.resident = _Resident(model, loaded, model.loadable.num_bytes, now, now + seconds)
+        model.failure, model.is_damaged = None, False
+        self._residents.add(model.resident)
+        model.metrics.count_load(seconds)
+        self._measure(model)
         if self._is_started:
             loaded.engine.start()
-        return resident
+        if self.is_draining:
+            loaded.engine.refuse_new_work()
+
+    def _is_offered(self, model: PooledModel[_Loaded]) -> bool:
+        return self.models.get(model.name) is model
+
+    def _leave_unless_offered(self, model: PooledModel[_Loaded]) -> None:
+        """Let a version leave that was replaced or removed while it was loaded."""
+        if model.resident is not None and not self._is_offered(model):
+            self._leave(model.resident)
+
+    def _offered_residents(self, name: str) -> list[_Resident[_Loaded]]:
+        """The version of that name that is offered, if it is in memory."""
+        offered = self.models.get(name)
+        return [offered.resident] if offered and offered.resident else []
+
+    def _measure(self, model: PooledModel[_Loaded]) -> None:
+        """Let the gauges of the model's name tell about the version that is offered."""
+        offered = self.models.get(model.name)
+        if offered is None:
+            model.metrics.forget_model()
+        elif offered.resident is None:
+            model.metrics.forget_engine()
+        else:
+            gauges = offered.resident.loaded.engine.gauges
+            model.metrics.watch_engine(gauges, offered.resident.num_bytes)
 
     async def _make_room(self, kept: Sequence[_Resident[_Loaded]]) -> None:
         """Let models leave until the rest fits. The one that was idle longest goes first; if all
-        are in use, the one whose last request is oldest takes no more. If none may leave, the
-        limit is exceeded by the model that is loaded."""
+        are in use, the one whose last request is oldest takes no more. A replaced version leaves
+        before another is loaded. If none may leave, the limit is exceeded by the model that is
+        loaded."""
         while self.num_bytes > self.limit:
             self._freed.clear()
             if any(resident.is_gone for resident in self._residents):
                 await self._freed.wait()
                 continue
-            found = (model.resident for model in self.models.values() if not model.is_pinned)
-            residents = [resident for resident in found if resident and resident not in kept]
+            found = (one for one in self._residents if one.is_leaving or not one.model.is_pinned)
+            residents = [resident for resident in found if resident not in kept]
             if not residents:
                 return
             if idle := [resident for resident in residents if not resident.num_leases]:
@@ -416,8 +456,7 @@ class ModelPool(Generic[_Loaded]):
         model = resident.model
         if model.resident is resident:
             model.resident = None
-            self.engines.pop(model.name, None)
-            model.metrics.forget_engine()
+            self._measure(model)
         await asyncio.to_thread(resident.loaded.engine.stop)
         self._residents.discard(resident)
         del resident.loaded
@@ -431,8 +470,8 @@ def _draining() -> Draining:
     return Draining("the server is about to stop and takes no more work")
 
 
-def _removed(name: str) -> NotReady:
-    return NotReady(f"the model {name} has just been removed")
+def _changed(name: str) -> ModelChanged:
+    return ModelChanged(f"the model {name} has just been removed or replaced")
 
 
 def _cannot_load(name: str) -> NotReady:

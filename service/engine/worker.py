@@ -79,6 +79,7 @@ class Worker:
         self.num_refused_paths = 0
         """Fast paths of the runner that are switched off."""
         runner = make_runner()
+        self.max_slots, self.max_rows = runner.max_slots, runner.max_rows
         self.max_beam_size = runner.max_beam_size
         self.max_target_tokens = runner.max_target_tokens
         self.batch_loop: BatchLoop | None = self._make_batch_loop(runner)

@@ -16,6 +16,7 @@ from service.http.file_store import FileStore
 from service.http.limits import Limits
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
+from service.model_registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.stores.glossaries import GlossaryStore
 from service.suggestions import SuggestedTranslations
@@ -23,7 +24,6 @@ from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
 from service.translation.glossary import Glossary
 from service.translation.job import AUTO, TranslationJob
-from service.wiring import Models
 
 _NEEDS_DATABASE = "this server stores no glossaries: it has no database (setting database)"
 
@@ -32,7 +32,7 @@ _NEEDS_DATABASE = "this server stores no glossaries: it has no database (setting
 class ServerState:
     """The objects that outlive a request."""
 
-    models: Models
+    models: ModelRegistry
     dispatcher: Dispatcher
     metrics: Metrics
     request_log: RequestLog

@@ -213,28 +213,35 @@ class ModelMetrics:
         precision: str,
         instruction_set: str | None,
     ) -> None:
-        """Set the gauges that do not change while the model is in memory."""
+        """Set the gauges that do not change while this version of the model is in memory."""
+        self._gauges["model_info"].remove_by_labels({"model": self._name})
         labels = (self._name, version, device, precision, instruction_set or "none")
         self._gauges["model_info"].labels(*labels).set(1)
 
-    def watch_engine(self, read: Callable[[], Mapping[str, float]]) -> None:
-        """Read the gauges when scraped, so a step costs nothing. `read` gives a value for each name
-        of ENGINE_GAUGES."""
+    def watch_engine(self, read: Callable[[], Mapping[str, float]], num_bytes: int) -> None:
+        """The model is in memory, where it takes `num_bytes`. Its gauges are read when scraped, so
+        a step costs nothing: `read` gives a value for each name of ENGINE_GAUGES."""
+        self._gauges["model_bytes"].labels(self._name).set(num_bytes)
         for name in ENGINE_GAUGES:
             gauge = self._gauges[name].labels(self._name)
             gauge.set_function(lambda name=name: read()[name])  # type: ignore[misc]
 
     def forget_engine(self) -> None:
-        """The model has left the memory."""
+        """The model is not in memory."""
         for name in ENGINE_GAUGES:
             with contextlib.suppress(KeyError):
                 self._gauges[name].remove(self._name)
         self._gauges["model_bytes"].labels(self._name).set(0)
 
-    def count_load(self, seconds: float, num_bytes: int) -> None:
+    def forget_model(self) -> None:
+        """The model is not offered any more: its gauges end. Its counters and histograms stay, so
+        that sums over models never fall, and a model that returns counts on."""
+        for gauge in self._gauges.values():
+            gauge.remove_by_labels({"model": self._name})
+
+    def count_load(self, seconds: float) -> None:
         self._counters["model_loads_total"].labels(self._name).inc()
         self._gauges["model_load_seconds"].labels(self._name).set(seconds)
-        self._gauges["model_bytes"].labels(self._name).set(num_bytes)
 
     def count_load_failure(self) -> None:
         self._counters["model_load_failures_total"].labels(self._name).inc()

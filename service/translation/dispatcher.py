@@ -11,8 +11,8 @@ import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from service.engine.pool import ModelPool
-from service.errors import DeadlineExceeded, ServiceError
+from service.engine.pool import ModelChanged, ModelPool
+from service.errors import DeadlineExceeded, NotReady, ServiceError
 from service.translation.assembly import Assembly
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.language.detection import Detection, LanguageDetector
@@ -61,7 +61,7 @@ class Dispatcher:
         self.num_in_progress = 0
         self._detector = LanguageDetector()
         self.routes = Routes(models)
-        """Those of the models that are offered now."""
+        """Those of the models that are offered now; replaced when these change."""
 
     @property
     def languages(self) -> Sequence[str]:
@@ -74,22 +74,33 @@ class Dispatcher:
 
     @property
     def default_beam_size(self) -> int:
-        return max(model.decoding.beam_size for model in self.routes.models)
+        return max((model.decoding.beam_size for model in self.routes.models), default=1)
 
     def refusal(self, num_sentences: int = 1, client: str = "") -> ServiceError | None:
         """An error if no model can accept this many more sentences of a client now, else None."""
-        return self._pool.refusal(num_sentences, client)
+        return self._pool.refusal(num_sentences, client) if self.routes.models else _no_model()
+
+    def require_ready(self) -> None:
+        """Raise NotReady or Draining unless there are models and those in memory accept work."""
+        self._pool.require_ready()
+        self._current_routes()
+
+    def _current_routes(self) -> Routes:
+        """Raises NotReady if no model is offered."""
+        if not self.routes.models:
+            raise _no_model()
+        return self.routes
 
     def known_language(self, field: str, code: str) -> str:
         """The first model's own code for a language; UnsupportedLanguage names the field."""
-        return self.routes.require_known(field, code)
+        return self._current_routes().require_known(field, code)
 
     def route(self, source: str, target: str, model: str | None = None) -> Route:
         """One hop, or two if no model has the pair. Codes in any spelling, but not "auto".
 
         Raises UnsupportedLanguage if there is no route, and InvalidField for an unknown model.
         """
-        return self.routes.of(model).require(source, target)
+        return self._current_routes().of(model).require(source, target)
 
     async def detect(
         self,
@@ -102,13 +113,14 @@ class Dispatcher:
 
         `preferred`: codes in any spelling that the caller expects; unknown ones are ignored.
         """
-        codes = candidates or self.languages
-        detect = functools.partial(self._detect, texts, codes, text_format, preferred)
+        routes = self._current_routes()
+        codes = candidates or routes.languages
+        detect = functools.partial(self._detect, routes, texts, codes, text_format, preferred)
         return await text_work(num_characters(texts), detect)
 
     async def detect_source(self, job: TranslationJob) -> str:
         """The language of the job's only text, among those that have a route to its target."""
-        detect = functools.partial(self._detect_sources, job)
+        detect = functools.partial(self._detect_sources, self._current_routes(), job)
         (found,) = await text_work(num_characters(job.texts), detect)
         return job.source if found is None else found.language
 
@@ -125,9 +137,7 @@ class Dispatcher:
         """The likeliest next words after `prefix`, of the job's only text."""
         async with self._leasing(job) as leases:
             size = num_characters([*job.texts, prefix])
-            _, ((route, work),) = await text_work(size, functools.partial(self._route_all, job))
-            lease = self._pool.lease([hop.model.name for hop in route], work.ends_seconds)
-            translators = await leases.enter_async_context(lease)
+            _, ((route, work),), translators = await self._route_and_lease(job, size, leases)
             if len(route) > 1:
                 first = functools.partial(self._prepare_first, translators, route, work)
                 assembly = await text_work(size, first)
@@ -222,10 +232,8 @@ class Dispatcher:
     ) -> tuple[_Detections, list[_Prepared]]:
         """Detect, route, have the models in memory, cut and tokenise the texts."""
         size = num_characters(job.texts) if job.source == AUTO else 0
-        detections, routed = await text_work(size, functools.partial(self._route_all, job))
-        names = [hop.model.name for route, _ in routed for hop in route]
-        ends = routed[0][1].ends_seconds if routed else None
-        leased = iter(await leases.enter_async_context(self._pool.lease(names, ends)))
+        detections, routed, found = await self._route_and_lease(job, size, leases)
+        leased = iter(found)
         translators = [[next(leased) for _ in route] for route, _ in routed]
         terms = [entry.source for entry in job.glossary.entries] if job.glossary else []
 
@@ -272,22 +280,44 @@ class Dispatcher:
         )
         return first.prepare(to_pivot)
 
-    def _route_all(self, job: TranslationJob) -> tuple[_Detections, list[_RoutedJob]]:
-        """The job's texts by route; no routes for an empty job with source "auto"."""
+    async def _route_and_lease(
+        self, job: TranslationJob, size: int, leases: contextlib.AsyncExitStack
+    ) -> tuple[_Detections, list[_RoutedJob], list[Translator]]:
+        """Route the job and lease the models of its hops, in order. `size`: the characters of what
+        routing reads. If models change before all are leased, the job is routed again."""
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
-        detections = self._detect_sources(job)
+        while True:
+            routes = self._current_routes()
+            work = functools.partial(self._route_all, routes, job, ends)
+            detections, routed = await text_work(size, work)
+            if routes is not self.routes:
+                continue
+            lease = self._pool.lease([hop.model.name for route, _ in routed for hop in route], ends)
+            with contextlib.suppress(ModelChanged):
+                return detections, routed, await leases.enter_async_context(lease)
+
+    def _route_all(
+        self, routes: Routes, job: TranslationJob, ends: float | None
+    ) -> tuple[_Detections, list[_RoutedJob]]:
+        """The job's texts by route; no routes for an empty job with source "auto"."""
+        detections = self._detect_sources(routes, job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:
             sources = sources or [job.source]
         return detections, [
-            self._routed(job, source, sources, ends) for source in distinct(sources)
+            self._routed(routes, job, source, sources, ends) for source in distinct(sources)
         ]
 
     def _routed(
-        self, job: TranslationJob, source: str, sources: Sequence[str], ends: float | None
+        self,
+        routes: Routes,
+        job: TranslationJob,
+        source: str,
+        sources: Sequence[str],
+        ends: float | None,
     ) -> _RoutedJob:
         """The texts whose language is `source`."""
-        route = self.route(source, job.target, job.model)
+        route = routes.of(job.model).require(source, job.target)
         if job.glossary is not None:
             require_glossary(job.glossary, route)
         places = [place for place in range(len(job.texts)) if sources[place] == source]
@@ -296,26 +326,27 @@ class Dispatcher:
         texts = [job.texts[place] for place in places]
         return route, ModelJob(job, texts, places, last.source, last.target, options, ends)
 
-    def _detect_sources(self, job: TranslationJob) -> _Detections:
+    def _detect_sources(self, routes: Routes, job: TranslationJob) -> _Detections:
         """The language of each text if the source is "auto", else None. UnsupportedLanguage if
         every text is likely in a language that cannot be translated."""
         if job.source != AUTO:
             return [None] * len(job.texts)
-        routes = self.routes.of(job.model)
-        candidates = distinct([*routes.sources, routes.require_known("target", job.target)])
-        found = self._detect(job.texts, candidates, job.format, job.preferred_languages)
+        own = routes.of(job.model)
+        candidates = distinct([*own.sources, own.require_known("target", job.target)])
+        found = self._detect(routes, job.texts, candidates, job.format, job.preferred_languages)
         if found and all(one.other for one in found):
             raise unsupported_source(found[0].other, candidates)
         return found
 
     def _detect(
         self,
+        routes: Routes,
         texts: Sequence[str],
         candidates: Sequence[str],
         text_format: TextFormat,
         preferred: Sequence[str],
     ) -> Sequence[Detection]:
-        expected = [own for code in preferred if (own := self.routes.known(code))]
+        expected = [own for code in preferred if (own := routes.known(code))]
         samples = (sample_of(text, text_format) for text in texts)
         return self._detector.detect_all(samples, candidates, expected)
 
@@ -337,6 +368,10 @@ async def _taken(done: _Done, filling: asyncio.Task[None]) -> Pieces:
         await let_others_run(turns)
         yield piece
     await filling
+
+
+def _no_model() -> NotReady:
+    return NotReady("the store of models has none that can be served")
 
 
 async def _run(prepared: _Prepared) -> list[TranslationResult]:

@@ -141,10 +141,14 @@ def test_the_server_follows_the_store(store: ModelStore, caplog: pytest.LogCaptu
         client.portal.call(models.follow_store)
         assert states(client) == {"en-de": "loaded"}
         until(lambda: models.pool.num_bytes == models.pool.models["en-de"].resident.num_bytes)
-        with (store.directory / "en-de" / "model.safetensors").open("r+b") as file:
-            file.truncate(1000)
-        client.portal.call(models.follow_store)
-        assert translate(client, "Hello!", "en", "de") == "Hallo!"
+        weights = store.directory / "en-de" / "model.safetensors"
+        sound = weights.read_bytes()
+        for damaged in (sound[:1000], sound[:-1] + bytes([sound[-1] ^ 1])):
+            weights.write_bytes(damaged)
+            for _ in range(2):
+                client.portal.call(models.follow_store)
+            assert translate(client, "Hello!", "en", "de") == "Hallo!"
+        assert caplog.text.count("the model en-de is not taken") == 2
         store.directory.rename(store.directory.with_name("unmounted"))
         for _ in range(2):
             client.portal.call(models.follow_store)

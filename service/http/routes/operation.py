@@ -13,7 +13,8 @@ from starlette.responses import Response
 from service.errors import InvalidField, InvalidKey, KeyRequired
 from service.http.bodies import JSON
 from service.http.openapi import WITH_ACCESS, describe_errors, described_router
-from service.http.state import ServerState, server_state
+from service.http.state import server_state
+from service.wiring import ModelVersion
 
 HEALTH, LIVE, READY = "/health", "/health/live", "/health/ready"
 METRICS = "/metrics"
@@ -53,8 +54,8 @@ async def live(_: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """200 if every model in memory accepts requests, else 503."""
-    server_state(request).models.pool.require_ready()
+    """200 if there are models, and those in memory accept requests, else 503."""
+    server_state(request).dispatcher.require_ready()
     return Response(_OK, media_type=JSON)
 
 
@@ -97,8 +98,7 @@ def make_models_router() -> APIRouter:
 
 async def list_models(request: Request) -> list[ModelStatus]:
     """All models, those in memory and those that a request would load."""
-    state = server_state(request)
-    return [_status(state, name) for name in state.models.pool.models]
+    return [_status(version) for version in server_state(request).models.offered]
 
 
 async def reload(request: Request, name: str) -> ModelStatus:
@@ -111,16 +111,14 @@ async def reload(request: Request, name: str) -> ModelStatus:
         raise KeyRequired(_ONLY_ADMIN)
     if not request.state.caller.owner.is_admin:
         raise InvalidKey(_ONLY_ADMIN)
-    await state.models.reload(name)
-    return _status(state, name)
+    return _status(await state.models.reload(name))
 
 
-def _status(state: ServerState, name: str) -> ModelStatus:
-    model = state.models.pool.models[name]
-    offered = state.models.offered[name]
+def _status(version: ModelVersion) -> ModelStatus:
+    offered, model = version
     held = model.resident
     return ModelStatus(
-        name=name,
+        name=model.name,
         state="loading" if model.is_loading else "loaded" if held else "stored",
         pinned=model.is_pinned,
         bytes=held.num_bytes if held else model.loadable.num_bytes,

@@ -107,7 +107,9 @@ class EngineView:
     all who watch."""
 
     def __init__(
-        self, engines: Mapping[str, Engine], clock: Callable[[], float] = time.monotonic
+        self,
+        engines: Callable[[], Mapping[str, Engine]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engines, self._clock = engines, clock
         self._made_seconds = float("-inf")
@@ -123,7 +125,7 @@ class EngineView:
         return self._rendered
 
     def _describe(self, now: float) -> dict[str, object]:
-        since = now - _RECENT_SECONDS
+        since, engines = now - _RECENT_SECONDS, self._engines()
         return {
             "now": _milliseconds(now),
             "models": {
@@ -131,9 +133,9 @@ class EngineView:
                     [_numbers(entry) for entry in entries[:_MOST_ENTRIES]]
                     for entries in engine.batch_entries(since)
                 ]
-                for name, engine in self._engines.items()
+                for name, engine in engines.items()
             },
-            "waiting": {name: engine.num_waiting for name, engine in self._engines.items()},
+            "waiting": {name: engine.num_waiting for name, engine in engines.items()},
         }
 
 
@@ -167,7 +169,7 @@ def make_page_router(state: ServerState, render_engines: Callable[[], bytes] | N
     if render_engines is not None:
         numbers = _answer_numbers(render_engines, CONTENT_TYPE_LATEST)
         router.add_route(_ENGINE, numbers, _METHODS, include_in_schema=False)
-        batches = _answer_numbers(EngineView(state.engines).render, _MEDIA_TYPES["json"])
+        batches = _answer_numbers(EngineView(lambda: state.engines).render, _MEDIA_TYPES["json"])
         router.add_route(_BATCHES, batches, _METHODS, include_in_schema=False)
     return router
 

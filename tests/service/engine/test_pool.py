@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -12,8 +13,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from model.checkpoint import CheckpointError
 from service.engine.engine import Engine, EngineLimits
-from service.engine.pool import Loadable, ModelPool, PooledModel
+from service.engine.pool import Loadable, ModelChanged, ModelPool, PooledModel
 from service.errors import DeadlineExceeded, Draining, Loading, NotReady
 from service.observability.metrics import Metrics
 from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
@@ -62,12 +64,20 @@ class Store:
             engine = Engine([lambda: runner], self.metrics.of_model(name), limits)
             return Served(engine, runner, version)
 
-        return Loadable(version, load, num_bytes, file_bytes=1000)
+        return Loadable(version, lambda: load, num_bytes, file_bytes=1000)
 
     def add(self, name: str, num_bytes: int = 1, *, is_pinned: bool = False) -> None:
         loadable = self.loadable(name, num_bytes)
         model = PooledModel(name, loadable, self.metrics.of_model(name), is_pinned)
-        (self.pool.load_now if is_pinned else self.pool.add)(model)
+        if is_pinned:
+            self.pool.load_now(model)
+        self.pool.offer([*self.pool.models.values(), model])
+
+    async def replace(self, name: str, version: str) -> None:
+        """Offer a new version, once it is loaded."""
+        new = PooledModel(name, self.loadable(name, version=version), self.metrics.of_model(name))
+        await self.pool.load(new)
+        self.pool.offer({**self.pool.models, name: new}.values())
 
     async def ask(self, *names: str, text: str = "ab", seconds: float | None = None) -> list[str]:
         """Translate with each of the models, as a request does -> the versions that it had."""
@@ -223,7 +233,9 @@ async def test_a_model_that_cannot_be_loaded_fails_its_own_requests_only() -> No
         )
         assert [type(failure) for failure in failures] == [NotReady, NotReady, list]
         assert store.loads.count("0") == 1
-        assert not await store.pool.replace("1", store.loadable("0", version="2"))
+        store.broken.add("1")
+        with pytest.raises(NotReady):
+            await store.replace("1", "2")
         assert await store.ask("1") == ["1"]
         assert [store.count("model_load_failures_total", name) for name in "01"] == [1, 1]
 
@@ -244,7 +256,7 @@ async def test_a_new_version_takes_new_requests_and_the_old_one_ends_its_own() -
     async with store_of(1, limit=1) as store:
         assert await store.ask("0") == ["1"]
         async with store.pool.lease(["0"], None) as (old,):
-            assert await store.pool.replace("0", store.loadable("0", version="2"))
+            await store.replace("0", "2")
             assert await store.ask("0") == ["2"]
             assert texts_of(await old.engine.translate([sentence("c")])) == ["C"]
             assert old.engine.is_ready
@@ -267,8 +279,59 @@ async def test_no_request_fails_while_versions_change() -> None:
         await store.ask("0")
         asking = [asyncio.create_task(keep_asking()) for _ in range(4)]
         for version in range(20):
-            assert await store.pool.replace("0", store.loadable("0", version=str(version)))
+            await store.replace("0", str(version))
             assert await store.ask("0") == [str(version)]
         is_done = True
         assert sum(await asyncio.gather(*asking)) > 20
         await eventually(lambda: store.pool.num_bytes == 1)
+
+
+async def test_a_version_that_is_replaced_while_it_loads_answers_nobody() -> None:
+    async with store_of(1, limit=1) as store:
+        store.gate.clear()
+        waiting = asyncio.create_task(store.ask("0"))
+        await eventually(lambda: store.most_at_once == 1)
+        new = PooledModel("0", store.loadable("0", version="2"), store.metrics.of_model("0"))
+        store.pool.offer([new])
+        with pytest.raises(ModelChanged):
+            await waiting
+        store.gate.set()
+        assert await store.ask("0") == ["2"]
+        assert store.pool.num_bytes == 1
+        assert store.count("ready", "0") == 1
+
+
+async def test_no_model_leaves_for_one_with_damaged_files_which_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with store_of(1, limit=1) as store:
+        await store.ask("0")
+
+        def open_damaged() -> Load:
+            raise CheckpointError("the weights are truncated")
+
+        damaged = PooledModel("1", Loadable("1", open_damaged, 1), store.metrics.of_model("1"))
+        store.pool.offer([*store.pool.models.values(), damaged])
+        for _ in range(3):
+            with pytest.raises(NotReady):
+                await store.ask("1")
+            damaged.failed_seconds = float("-inf")
+        assert damaged.is_damaged
+        assert set(store.pool.engines) == {"0"}
+        assert store.count("model_load_failures_total", "1") == 3
+        assert caplog.text.count("the weights are truncated") == 1
+
+
+async def test_a_removed_model_has_no_gauges_and_counts_on_when_it_returns() -> None:
+    async with store_of(1, limit=1) as store:
+        for count in (1, 2):
+            await store.ask("0")
+            assert store.count("ready", "0") == 1
+            assert store.count("model_loads_total", "0") == count
+            store.pool.offer([])
+            page = store.metrics.render().decode()
+            assert not re.search(r"^dragoman_(ready|rows|model_bytes)\{", page, re.MULTILINE)
+            store.add("0")
+        await store.ask("0")
+        await eventually(lambda: store.pool.num_bytes == 1)
+        assert store.count("ready", "0") == 1

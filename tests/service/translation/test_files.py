@@ -22,12 +22,12 @@ from service.errors import (
     TranslationFailed,
     UnsupportedLanguage,
 )
+from service.model_registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.document_processes import Bounds, Document, DocumentProcesses
 from service.translation.files import FileJob, FileTranslator
 from service.translation.job import TranslationJob
-from service.wiring import Models
 from tests.service.fakes import FakeRunner, eventually, fake_model
 from tests.service.translation.documents.samples import OPTIONS, SAMPLES, member
 
@@ -40,7 +40,7 @@ class Wired:
     def __init__(self, max_characters: int, max_waiting: int) -> None:
         self.runner = FakeRunner()
         settings = Settings(max_waiting_sentences=max_waiting)
-        models = Models(settings, [fake_model(self.runner)], Metrics())
+        models = ModelRegistry(settings, [fake_model(self.runner)], Metrics())
         self.dispatcher = models.dispatcher
         (self.engine,) = models.pool.engines.values()
         self.files = FileTranslator(self.dispatcher, Bounds(max_characters))

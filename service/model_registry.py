@@ -1,0 +1,269 @@
+"""The models that requests may ask for: those of the setting model, and those that the store has
+now.
+
+    the store ── seen every five seconds ──> new and removed models: offered at once
+                                        └──> new versions of models in memory: offered once loaded
+
+What is offered changes in one step, for the routes and the pool alike, and one change at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+
+from model.device_lost import DeviceLost
+from service.engine.pool import ModelPool
+from service.errors import InvalidField, NotReady, shown
+from service.loading import LoadedModel, StartupError, memory_limit
+from service.model_store import ModelStore, StoreContents, StoredModel
+from service.observability.metrics import Metrics
+from service.periodic import repeated
+from service.settings import Settings
+from service.sizing import DoesNotFit, shown_bytes
+from service.translation.dispatcher import Dispatcher
+from service.translation.routing import Routes
+from service.translation.translator import Translator
+from service.wiring import ModelMaker, ModelVersion
+
+_logger = logging.getLogger(__name__)
+_USUAL_LOADED = 4
+"""Models of a store in memory, which divide the cache of sentences."""
+_SCAN_SECONDS = 5.0
+
+
+class ModelRegistry:
+    """Owns what is offered; the dispatcher and the pool follow it."""
+
+    def __init__(self, settings: Settings, pinned: Sequence[LoadedModel], metrics: Metrics) -> None:
+        """Load the pinned models and those to preload; `running` starts their engines. Raises
+        StartupError."""
+        self._preload = settings.preload
+        self._store = ModelStore(settings.models_dir) if settings.models_dir else None
+        num_bytes = sum(model.num_bytes for model in pinned)
+        limit = memory_limit(settings) if self._store else num_bytes
+        usual_loaded = len(pinned) + (_USUAL_LOADED if self._store else 0)
+        self._maker = ModelMaker(settings, metrics, limit, usual_loaded)
+        self._own = [self._maker.of_setting(model) for model in pinned]
+        self._stored: dict[str, ModelVersion] = {}
+        self._unloadable: dict[str, tuple[str, str]] = {}
+        """Versions that cannot be loaded and why, by name."""
+        self._told: Mapping[str, str] = {}
+        """The faults that the log has."""
+        self._changing = asyncio.Lock()
+        self.pool: ModelPool[Translator] = ModelPool(limit, settings.max_waiting_sentences)
+        self.dispatcher = Dispatcher([], self.pool, settings.max_beam_size)
+        self._begin()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Start the engines and follow the store inside the block; at its end stop the engines."""
+        self.pool.start()
+        async with contextlib.AsyncExitStack() as stack:
+            stack.callback(self.pool.stop)
+            if self._store is not None:
+                await stack.enter_async_context(repeated(self.follow_store, _SCAN_SECONDS))
+            yield
+
+    @property
+    def offered(self) -> list[ModelVersion]:
+        """All models in order of their routes."""
+        return _in_order(self._own, self._stored)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether models come and go, as those of a store do."""
+        return self._store is not None
+
+    @property
+    def num_stored(self) -> int:
+        """The models of the store that are offered."""
+        return len(self._stored)
+
+    async def follow_store(self) -> None:
+        """Offer the models that the store has now, in their current versions. A model in memory
+        stays while the store's version of it cannot be served."""
+        async with self._changing:
+            if not self.pool.is_draining and (found := await self._look()):
+                await self._follow(found)
+
+    async def reload(self, name: str) -> ModelVersion:
+        """Take the version of a model that the store has now, and load it if the model is in
+        memory. Raises NotReady if that fails, and the model stays as it is; InvalidField if the
+        store has none of that name."""
+        if self._store is None:
+            raise InvalidField("only models of a store are loaded again (setting models_dir)")
+        async with self._changing:
+            self._unloadable.pop(name, None)
+            found = await self._look()
+            if found is None or name in found.faults:
+                raise _cannot_reload(name)
+            if name not in found.models:
+                names = ", ".join(found.models) or "none"
+                raise InvalidField(f"model must be one of the store ({names}), got {shown(name)}")
+            new = self._version_of(found.models[name])
+            if not await self._take(new):
+                raise _cannot_reload(name)
+            return new
+
+    async def _look(self) -> StoreContents | None:
+        """What the store has and this server can serve. None, logged once, if it cannot be
+        read."""
+        for version in self._stored.values():
+            if version.pooled.is_damaged:
+                self._unloadable[version.name] = version.version, version.pooled.failure or ""
+        try:
+            found = await asyncio.to_thread(self._servable)
+        except OSError as error:
+            self._tell({"": _unreadable(error)})
+            return None
+        self._tell(_told_of(found))
+        return found
+
+    def _tell(self, faults: Mapping[str, str]) -> None:
+        """Log each fault once, until it changes or ends."""
+        for name, message in faults.items():
+            if self._told.get(name) != message:
+                _logger.warning("%s", message)
+        self._told = faults
+
+    def _servable(self) -> StoreContents:
+        """What the store has and this server can serve. Raises OSError."""
+        found = self._store.contents() if self._store else StoreContents({}, {})
+        pinned = {one.name: one.num_bytes for one in self.offered if one.pooled.is_pinned}
+        models, faults = {}, dict(found.faults)
+        for name, stored in found.models.items():
+            try:
+                self._require_servable(stored, sum(pinned.values()) - pinned.get(name, 0))
+                models[name] = stored
+            except (DoesNotFit, StartupError) as error:
+                faults[name] = str(error)
+        return StoreContents(models, faults)
+
+    def _require_servable(self, stored: StoredModel, others_bytes: int) -> None:
+        """`others_bytes`: of the other models that never leave. Raises DoesNotFit or
+        StartupError."""
+        if any(stored.name == version.name for version in self._own):
+            raise DoesNotFit("a model of the setting model has its name")
+        if self._maker.num_bytes(stored) + others_bytes > self.pool.limit:
+            raise DoesNotFit("it does not fit beside the models that never leave")
+        version, reason = self._unloadable.get(stored.name, ("", ""))
+        if version == stored.version:
+            raise StartupError(reason)
+
+    async def _follow(self, found: StoreContents) -> None:
+        """Offer what was found; first what needs no load."""
+        stored = {
+            name: version
+            for name, version in self._stored.items()
+            if name in found.models or (name in found.faults and version.pooled.resident)
+        }
+        changed = [
+            self._version_of(model)
+            for name, model in found.models.items()
+            if name not in stored or stored[name].version != model.version
+        ]
+        to_load = [new for new in changed if self._needs_load(new)]
+        stored |= {new.name: new for new in changed if new not in to_load}
+        if stored != self._stored:
+            self._switch(stored, await _routes_over(_in_order(self._own, stored)))
+        for new in to_load:
+            await self._take(new)
+
+    async def _take(self, new: ModelVersion) -> bool:
+        """Offer a version, once it is loaded if it must be -> whether it could be."""
+        stored = {**self._stored, new.name: new}
+        routes = await _routes_over(_in_order(self._own, stored))
+        if self._needs_load(new):
+            try:
+                await self.pool.load(new.pooled)
+            except NotReady:
+                self._unloadable[new.name] = new.version, new.pooled.failure or ""
+                return False
+        self._switch(stored, routes)
+        return True
+
+    def _needs_load(self, new: ModelVersion) -> bool:
+        """Whether it is loaded before it is offered: it is pinned, or takes the place of a version
+        in memory."""
+        old = self._stored.get(new.name)
+        return new.pooled.is_pinned or (old is not None and old.pooled.resident is not None)
+
+    def _switch(self, stored: dict[str, ModelVersion], routes: Routes) -> None:
+        """Offer these models of the store from now on. `routes`: over them and the server's own."""
+        self._stored = stored
+        self.pool.offer(version.pooled for version in self.offered)
+        self.dispatcher.routes = routes
+
+    def _version_of(self, stored: StoredModel) -> ModelVersion:
+        assert self._store is not None
+        return self._maker.of_store(self._store, stored, is_pinned=stored.name in self._preload)
+
+    def _begin(self) -> None:
+        """Offer the models, with those in memory that never leave. Raises StartupError."""
+        try:
+            found = self._servable()
+        except OSError as error:
+            raise StartupError(_unreadable(error)) from error
+        self._tell(told := _told_of(found))
+        for name in self._preload:
+            if name not in found.models:
+                reason = told.get(name, f"the store has no model {name}")
+                raise StartupError(f"setting preload: {reason}")
+        stored = {name: self._version_of(model) for name, model in found.models.items()}
+        offered = _in_order(self._own, stored)
+        if not offered:
+            assert self._store is not None
+            raise StartupError(
+                f"{self._store.directory} holds no model that can be served; "
+                "`dragoman models pull` adds one"
+            )
+        pinned = [version for version in offered if version.pooled.is_pinned]
+        num_bytes = sum(version.num_bytes for version in pinned)
+        if num_bytes > self.pool.limit:
+            raise StartupError(
+                f"the models that never leave need {shown_bytes(num_bytes)}, and "
+                f"memory_limit is {shown_bytes(self.pool.limit)}"
+            )
+        for version in pinned:
+            self._load_now(version)
+        self._switch(stored, Routes([version.languages for version in offered]))
+
+    def _load_now(self, version: ModelVersion) -> None:
+        try:
+            self.pool.load_now(version.pooled)
+        except (MemoryError, OSError, ValueError, DeviceLost) as error:
+            raise StartupError(f"{version.name}: {error}") from error
+
+
+def _in_order(
+    own: Sequence[ModelVersion], stored: Mapping[str, ModelVersion]
+) -> list[ModelVersion]:
+    """Those of the setting model in its order, then those of the store, the cheapest first."""
+    return [*own, *sorted(stored.values(), key=lambda one: (one.languages.work, one.name))]
+
+
+async def _routes_over(offered: Iterable[ModelVersion]) -> Routes:
+    """The routes with what /languages needs, which takes a while to compute."""
+
+    def make() -> Routes:
+        routes = Routes([version.languages for version in offered])
+        assert routes.direct_pairs is not None
+        return routes
+
+    return await asyncio.to_thread(make)
+
+
+def _told_of(found: StoreContents) -> dict[str, str]:
+    """The faults in words, by name."""
+    return {name: f"the model {name} is not taken: {why}" for name, why in found.faults.items()}
+
+
+def _unreadable(error: OSError) -> str:
+    return f"the store of models cannot be read: {error}"
+
+
+def _cannot_reload(name: str) -> NotReady:
+    return NotReady(f"the model {name} cannot be loaded again; the log says why")
