@@ -26,7 +26,7 @@ import httpx
 from benchmarks.provenance import provenance, weights
 from benchmarks.sentences import ROOT
 from service.app import create_app
-from service.loading import load_models
+from service.models.loading import load_models
 from service.settings import Settings
 from tests.service.served import served
 from tests.service.translation.documents.samples import W, archive

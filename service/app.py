@@ -27,8 +27,8 @@ from service.http.requests import IGNORED_FIELDS_HEADER
 from service.http.route_table import PATHS, DescribedApp, install_routes
 from service.http.routes import pages
 from service.http.state import ServerState
-from service.loading import LoadedModel, StartupError
-from service.model_registry import ModelRegistry
+from service.models.loading import LoadedModel, StartupError
+from service.models.registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.stores.api_key import ClientLimits

@@ -18,8 +18,8 @@ from model.backends.native import choose_instruction_set
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
 from service.errors import ServiceError
-from service.loading import LoadedModel, load_models
-from service.model_registry import ModelRegistry
+from service.models.loading import LoadedModel, load_models
+from service.models.registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.files import FileJob, FileTranslator, Progress, TranslatedFile

@@ -11,11 +11,11 @@ import click
 from model.text.languages import shown_pairs
 from service.commands.arguments import DIRECTORY, SIZE
 from service.commands.process import fail, importing
+from service.models.sizing import shown_bytes
 from service.settings import Settings, read_settings
-from service.sizing import shown_bytes
 
 if TYPE_CHECKING:
-    from service.model_store import ModelStore, StoredModel
+    from service.models.store import ModelStore, StoredModel
 
 _COLUMNS = "{:<28} {:>9} {:>9} {:>8} {:<9} {:<14} {:<10} {}"
 _HEADER = ("name", "disk", "memory", "million", "precision", "licence", "last use", "languages")
@@ -105,7 +105,7 @@ def pull(
     """
     with importing():
         from model.importers.imported import Wanted
-        from service.model_pull import Source, pull
+        from service.models.pull import Source, pull
 
     wanted = Wanted(sources, targets)
     source = Source(name, max_size, sha256, revision, is_replacing=replace, wanted=wanted)
@@ -137,7 +137,7 @@ def prune(settings: Settings) -> None:
 
 def _store(settings: Settings) -> ModelStore:
     with importing():
-        from service.model_store import ModelStore
+        from service.models.store import ModelStore
     assert settings.models_dir is not None
     return ModelStore(settings.models_dir)
 
@@ -145,7 +145,7 @@ def _store(settings: Settings) -> ModelStore:
 def _cost(model: StoredModel, settings: Settings) -> tuple[int, str]:
     """The memory of the model in a server with these settings, and its precision."""
     with importing():
-        from service.loading import memory_limit, plan_model
+        from service.models.loading import memory_limit, plan_model
     plan = plan_model(model.path, model.info, settings)
     try:
         sizes = plan.sizes_within(memory_limit(settings))

@@ -18,7 +18,7 @@ from service.signals import end_at_once_on_sigterm
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from service.loading import LoadedModel
+    from service.models.loading import LoadedModel
     from service.server import Server
 
 _logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def _made(flags: dict[str, Any]) -> tuple[Server, list[socket.socket]]:
     settings = read_settings(Settings, flags)
     with importing():
         from service.app import create_app, drain
-        from service.loading import load_models
+        from service.models.loading import load_models
         from service.observability.logs import configure_logs
         from service.server import Server, uvicorn_config
 

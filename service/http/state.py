@@ -16,7 +16,7 @@ from service.http.file_store import FileStore
 from service.http.limits import Limits
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
-from service.model_registry import ModelRegistry
+from service.models.registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.stores.glossaries import GlossaryStore
 from service.suggestions import SuggestedTranslations

@@ -19,7 +19,7 @@ from ray.serve.exceptions import RayServeException
 
 from service.app import create_app
 from service.errors import Overloaded
-from service.loading import load_models
+from service.models.loading import load_models
 from service.observability.logs import configure_logs
 from service.ray_serve.draining import DrainingWebsockets
 from service.ray_serve.metrics import render_all

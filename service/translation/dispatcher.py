@@ -6,16 +6,15 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
-import itertools
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from service.engine.pool import ModelChanged, ModelPool
 from service.errors import DeadlineExceeded, NotReady, ServiceError
 from service.translation.assembly import Assembly
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.language.detection import Detection, LanguageDetector
+from service.translation.leases import Leases, ModelChanged
 from service.translation.next_words import NextWords
 from service.translation.options import final_options, pivot_options
 from service.translation.preparation import sample_of
@@ -28,15 +27,13 @@ from service.translation.routing import (
     require_glossary,
     unsupported_source,
 )
-from service.translation.streaming import let_others_run
+from service.translation.streaming import buffered
 from service.translation.text_work import num_characters, text_work
 from service.translation.translator import Pieces, Translator
 
 _RoutedJob = tuple[Route, ModelJob]
 """A route, and the job of its last model; with two hops, that job still has the source texts."""
 _Detections = Sequence[Detection | None]
-_Done = asyncio.Queue[TextPiece | list[TranslationResult] | None]
-"""The pieces of a stream that are not yet taken, and None at its end."""
 
 
 class _Prepared(NamedTuple):
@@ -52,9 +49,7 @@ class _Prepared(NamedTuple):
 class Dispatcher:
     """Routes each text over the models that are offered, and leases them from the pool."""
 
-    def __init__(
-        self, models: Sequence[OfferedModel], pool: ModelPool[Translator], max_beam_size: int
-    ) -> None:
+    def __init__(self, models: Sequence[OfferedModel], pool: Leases, max_beam_size: int) -> None:
         """`max_beam_size`: the largest that a job may ask for."""
         self._pool = pool
         self._max_beam_size = max_beam_size
@@ -160,14 +155,10 @@ class Dispatcher:
                     else None
                     for one in prepared
                 ]
-                work, done = streams.pop_all(), _Done()
+                work = streams.pop_all()
             pieces = self._follow(detections, prepared, begun, work)
-            filling = asyncio.create_task(_fill(done, pieces, work))
-            try:
-                yield _taken(done, filling)
-            finally:
-                filling.cancel()
-                await asyncio.gather(filling, return_exceptions=True)
+            async with buffered(pieces, work) as taken:
+                yield taken
 
     @contextlib.asynccontextmanager
     async def _leasing(self, job: TranslationJob) -> AsyncGenerator[contextlib.AsyncExitStack]:
@@ -349,25 +340,6 @@ class Dispatcher:
         expected = [own for code in preferred if (own := routes.known(code))]
         samples = (sample_of(text, text_format) for text in texts)
         return self._detector.detect_all(samples, candidates, expected)
-
-
-async def _fill(done: _Done, pieces: Pieces, work: contextlib.AsyncExitStack) -> None:
-    """Move the pieces into the queue as they come, then None, and end the work."""
-    try:
-        async with work:
-            async for piece in pieces:
-                done.put_nowait(piece)
-    finally:
-        done.put_nowait(None)
-
-
-async def _taken(done: _Done, filling: asyncio.Task[None]) -> Pieces:
-    """The pieces of the queue; raises what ended its filling."""
-    turns = itertools.count(1)
-    while (piece := await done.get()) is not None:
-        await let_others_run(turns)
-        yield piece
-    await filling
 
 
 def _no_model() -> NotReady:

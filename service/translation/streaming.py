@@ -7,6 +7,7 @@ because what was sent cannot be taken back.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import (
     AsyncGenerator,
@@ -17,7 +18,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from service.engine.sentence_task import SentenceOutcome, Update
 from service.translation.assembly import Assembly
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 16
 """Updates and pieces that are taken at a time; others use the event loop between."""
+_Piece = TypeVar("_Piece")
 Read = Callable[[Assembly, Sentence, SentenceOutcome], Awaitable[None]]
 
 
@@ -71,6 +73,46 @@ class JobStream:
             unit = text.units[sentence]
             if self._assembly.is_complete(unit):
                 text.assembler.finish(text.numbers[unit], self._assembly.rendered(unit))
+
+
+@contextlib.asynccontextmanager
+async def buffered(
+    pieces: AsyncIterator[_Piece], work: contextlib.AsyncExitStack
+) -> AsyncGenerator[AsyncGenerator[_Piece]]:
+    """Take the pieces as they come, whether or not they are read, and end `work` after the last.
+    Leaving the block cancels that."""
+    done = asyncio.Queue[_Piece | None]()
+    filling = asyncio.create_task(_fill(done, pieces, work))
+    try:
+        yield _taken(done, filling)
+    finally:
+        filling.cancel()
+        await asyncio.gather(filling, return_exceptions=True)
+
+
+async def _fill(
+    done: asyncio.Queue[_Piece | None],
+    pieces: AsyncIterator[_Piece],
+    work: contextlib.AsyncExitStack,
+) -> None:
+    """Move the pieces into the queue, then None."""
+    try:
+        async with work:
+            async for piece in pieces:
+                done.put_nowait(piece)
+    finally:
+        done.put_nowait(None)
+
+
+async def _taken(
+    done: asyncio.Queue[_Piece | None], filling: asyncio.Task[None]
+) -> AsyncGenerator[_Piece]:
+    """The pieces of the queue; raises what ended its filling."""
+    turns = itertools.count(1)
+    while (piece := await done.get()) is not None:
+        await let_others_run(turns)
+        yield piece
+    await filling
 
 
 async def let_others_run(turns: Iterator[int]) -> None:

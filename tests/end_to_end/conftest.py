@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.loading import load_models
+from service.models.loading import load_models
 from service.offline import OfflineOptions, OfflineTranslator
 from service.settings import BUNDLED, Settings
 from tests.service.served import Served, served

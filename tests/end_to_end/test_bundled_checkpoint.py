@@ -18,7 +18,7 @@ from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 from service.app import create_app
-from service.loading import load_models
+from service.models.loading import load_models
 from service.settings import Settings
 from tests.end_to_end.conftest import ask
 from tests.model.network.reference import are_tied

@@ -16,8 +16,8 @@ from fastapi.testclient import TestClient
 from model.backends.native import PackedModel
 from model.bundled import bundled_checkpoint
 from service.app import create_app
-from service.loading import StartupError, load_models
-from service.model_store import ModelStore
+from service.models.loading import StartupError, load_models
+from service.models.store import ModelStore
 from service.settings import Settings
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore

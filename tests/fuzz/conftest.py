@@ -23,7 +23,7 @@ from model.network.transformer import Transformer, initialise
 from model.text.languages import every_pair
 from model.text.tokenizer_config import TokenizerConfig
 from service.app import create_app
-from service.loading import load_models
+from service.models.loading import load_models
 from service.settings import Settings
 from tests.conftest import TINY_CONFIG, train_tiny_tokenizer
 from tests.service.served import Served, served

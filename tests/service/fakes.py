@@ -28,9 +28,9 @@ from service.engine.engine import Engine, EngineLimits
 from service.engine.interfaces import Runner
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.worker import Worker
-from service.loading import LoadedModel
+from service.models.loading import LoadedModel
+from service.models.sizing import Sizes
 from service.observability.metrics import Metrics
-from service.sizing import Sizes
 from service.translation.inspection import InspectedModel
 
 TAG, EOS = 1, 2

@@ -14,7 +14,7 @@ from service.errors import InvalidField, InvalidKey, KeyRequired
 from service.http.bodies import JSON
 from service.http.openapi import WITH_ACCESS, describe_errors, described_router
 from service.http.state import server_state
-from service.wiring import ModelVersion
+from service.models.versions import ModelVersion
 
 HEALTH, LIVE, READY = "/health", "/health/live", "/health/ready"
 METRICS = "/metrics"

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
 from service.app import create_app
-from service.loading import StartupError, load_models
+from service.models.loading import StartupError, load_models
 from service.offline import OfflineOptions, OfflineTranslator
 from service.settings import Settings
 from service.translation.job import TranslationJob

@@ -22,7 +22,7 @@ from service.errors import (
     TranslationFailed,
     UnsupportedLanguage,
 )
-from service.model_registry import ModelRegistry
+from service.models.registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.document_processes import Bounds, Document, DocumentProcesses

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from model.bundled import bundled_checkpoint
 from model.checkpoint.files import CONFIG_FILE, SUMS_FILE, WEIGHTS_FILE
-from service.model_store import ModelStore, StoreError
+from service.models.store import ModelStore, StoreError
 from tests.service.fakes import until
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from service.model_store import ModelStore
+from service.models.store import ModelStore
 
 with ModelStore(Path(sys.argv[1])).scratch() as scratch:
     (scratch / "half").touch()
@@ -65,7 +65,7 @@ def test_who_changes_the_store_waits_for_another(
 
 
 def test_a_killed_process_leaves_no_lock_and_what_it_left_is_removed(tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=root, check=False)
     assert killed.returncode == -9
     assert list(tmp_path.glob(".versions/.new-*/half"))

@@ -17,8 +17,7 @@ from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import SourceSentence
 from model.device_lost import DeviceLost
 from service.engine.interfaces import Runner
-from service.settings import Settings
-from service.sizing import (
+from service.models.sizing import (
     STORE_SHARE,
     Demand,
     DoesNotFit,
@@ -28,13 +27,14 @@ from service.sizing import (
     usable_bytes,
     usual_sizes,
 )
+from service.settings import Settings
 from service.translation.inspection import InspectedModel
 from service.translation.translator import TranslationModel
 
 if TYPE_CHECKING:
     from model.checkpoint import CheckpointInfo, StoredCheckpoint
     from model.decoding.decoder import Capacity
-    from service.runner_factory import Placement, RunnerFactory
+    from service.models.runners import Placement, RunnerFactory
 
 _logger = logging.getLogger(__name__)
 _USUAL_WORKERS = 2
@@ -86,7 +86,7 @@ class ModelPlan:
 
     def needed_bytes(self, sizes: Sizes) -> Counter[str]:
         """Memory of full workers by device; those of a device share the weights."""
-        from service.runner_factory import runner_bytes, weights_bytes
+        from service.models.runners import runner_bytes, weights_bytes
 
         architecture, placement = self.info.architecture, self.placement
         workers = self.workers(sizes)
@@ -187,7 +187,7 @@ def _opened(path: Path, settings: Settings) -> _OpenedModel:
     """Raises ValueError or OSError."""
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
-    from service.runner_factory import RunnerFactory
+    from service.models.runners import RunnerFactory
 
     placement, path = _placement(settings), resolve_checkpoint(path)
     checkpoint = open_checkpoint(path, placement.devices[0])
@@ -282,7 +282,7 @@ def _placement(settings: Settings) -> Placement:
     from model.backends.devices import resolve_devices
     from model.backends.native import choose_instruction_set
     from model.backends.selection import resolve_backend, resolve_precision
-    from service.runner_factory import Placement
+    from service.models.runners import Placement
 
     try:
         devices = resolve_devices(settings.device)

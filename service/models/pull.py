@@ -16,9 +16,9 @@ from model.importers.convert import import_model
 from model.importers.hub import licence_of, look_up
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import is_foreign, is_hub_id
-from service.model_pull.archives import ArchiveError, unpack
-from service.model_pull.downloads import Download, download_rest, require_room, require_sum
-from service.model_store import ModelStore, StoredModel, StoreError
+from service.models.archives import ArchiveError, unpack
+from service.models.downloads import Download, download_rest, require_room, require_sum
+from service.models.store import ModelStore, StoredModel, StoreError
 
 _FOLDERS = 3
 """How deep in an archive a model may lie."""

@@ -15,18 +15,18 @@ import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 
 from model.device_lost import DeviceLost
-from service.engine.pool import ModelPool
 from service.errors import InvalidField, NotReady, shown
-from service.loading import LoadedModel, StartupError, memory_limit
-from service.model_store import ModelStore, StoreContents, StoredModel
+from service.models.loading import LoadedModel, StartupError, memory_limit
+from service.models.pool import ModelPool
+from service.models.sizing import DoesNotFit, shown_bytes
+from service.models.store import ModelStore, StoreContents, StoredModel
+from service.models.versions import ModelMaker, ModelVersion
 from service.observability.metrics import Metrics
 from service.periodic import repeated
 from service.settings import Settings
-from service.sizing import DoesNotFit, shown_bytes
 from service.translation.dispatcher import Dispatcher
 from service.translation.routing import Routes
 from service.translation.translator import Translator
-from service.wiring import ModelMaker, ModelVersion
 
 _logger = logging.getLogger(__name__)
 _USUAL_LOADED = 4

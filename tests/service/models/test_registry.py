@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from service.app import create_app
-from service.loading import load_models
-from service.model_store import ModelStore
+from service.models.loading import load_models
+from service.models.store import ModelStore
 from service.settings import Settings
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
 from tests.service.fakes import FakeRunner, eventually, fake_model
-from tests.service.tiny_stores import (
+from tests.service.models.tiny_stores import (
     NUM_SEEDS,
     PAIRS,
     SMALL,

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from model.backends import memory
 from model.backends.native import PackedModel, is_available
 from model.runner import Runner
-from service.loading import LoadedModel, StartupError, load_models
+from service.models.loading import LoadedModel, StartupError, load_models
+from service.models.sizing import Demand, DoesNotFit, Sizes, choose_sizes, usual_sizes
 from service.offline import OfflineOptions, OfflineTranslator, load_offline
 from service.settings import BUNDLED, Settings
-from service.sizing import Demand, DoesNotFit, Sizes, choose_sizes, usual_sizes
 
 
 def loaded(**settings: object) -> LoadedModel:

@@ -21,8 +21,8 @@ from typing import IO, Any
 
 from model.files import reason_of
 from model.values import shown
-from service.model_store import StoreError
-from service.sizing import shown_bytes
+from service.models.sizing import shown_bytes
+from service.models.store import StoreError
 
 _MOST_ENTRIES = 1000
 _MOST_READ = 2**18

@@ -28,16 +28,13 @@ from service.engine.engine import Engine
 from service.engine.worker import lower_own_priority
 from service.errors import DeadlineExceeded, Draining, Loading, NotReady, ServiceError
 from service.observability.metrics import ModelMetrics
+from service.translation.leases import ModelChanged
 
 _logger = logging.getLogger(__name__)
 _FIRST_RATE = 50e6
 """Bytes of files loaded a second, before any was."""
 _MOST_WAIT_SECONDS = 60.0
 _AFTER_FAILURE_SECONDS = 5
-
-
-class ModelChanged(Exception):
-    """A version is not offered any more; a request for it must be routed again."""
 
 
 class Loaded(Protocol):

@@ -27,8 +27,8 @@ from click.testing import CliRunner, Result
 from model.bundled import bundled_checkpoint
 from model.checkpoint import read_info
 from service.commands.group import dragoman
-from service.model_pull import Source, pull
-from service.model_store import ModelStore, StoreError
+from service.models.pull import Source, pull
+from service.models.store import ModelStore, StoreError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HUB_ID = "someone/opus-mt-en-zh"

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.model_pull.archives import ArchiveError, unpack
-from service.model_store import StoreError
+from service.models.archives import ArchiveError, unpack
+from service.models.store import StoreError
 from tests.conftest import FullDisk
 
 MOST = 2**20

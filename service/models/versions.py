@@ -9,13 +9,13 @@ from typing import NamedTuple
 from model.checkpoint import CheckpointInfo
 from service import __version__
 from service.engine.engine import Engine, EngineLimits
-from service.engine.pool import Loadable, PooledModel
 from service.engine.worker import Worker
-from service.loading import LoadedModel, open_within, plan_model
-from service.model_store import ModelStore, StoredModel
+from service.models.loading import LoadedModel, open_within, plan_model
+from service.models.pool import Loadable, PooledModel
+from service.models.sizing import work_per_token
+from service.models.store import ModelStore, StoredModel
 from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.sizing import work_per_token
 from service.translation.routing import OfferedModel
 from service.translation.translator import Translator
 

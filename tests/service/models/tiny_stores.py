@@ -15,7 +15,7 @@ from model.decoding.options import DecodingOptions
 from model.text.tokenizer_config import TokenizerConfig
 from service.app import create_app
 from service.errors import ServiceError
-from service.loading import load_models
+from service.models.loading import load_models
 from service.settings import Settings
 from tests.conftest import TINY_CONFIG
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx2
 from tqdm import tqdm
 
-from service.model_store import StoreError
-from service.sizing import shown_bytes
+from service.models.sizing import shown_bytes
+from service.models.store import StoreError
 
 _SECONDS = 30.0
 

@@ -15,8 +15,8 @@ import pytest
 
 from model.checkpoint import CheckpointError
 from service.engine.engine import Engine, EngineLimits
-from service.engine.pool import Loadable, ModelChanged, ModelPool, PooledModel
 from service.errors import DeadlineExceeded, Draining, Loading, NotReady
+from service.models.pool import Loadable, ModelChanged, ModelPool, PooledModel
 from service.observability.metrics import Metrics
 from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
 

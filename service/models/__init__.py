@@ -1,0 +1,1 @@
+"""What is in memory and why."""
