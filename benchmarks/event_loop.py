@@ -28,8 +28,8 @@ from benchmarks.sentences import ROOT
 from service.app import create_app
 from service.models.loading import load_models
 from service.settings import Settings
+from tests.service.documents.samples import W, archive
 from tests.service.served import served
-from tests.service.translation.documents.samples import W, archive
 
 MAX_MILLISECONDS = 50.0
 RUNS = 8

@@ -14,6 +14,8 @@ from fastapi.telemetry import TelemetryConfig
 from pydantic import SecretStr
 
 from service import __version__
+from service.documents.files import FileTranslator
+from service.documents.processes import Bounds
 from service.errors import StorageFailed
 from service.http.access.caller import Access
 from service.http.access.key_ring import KeyRing
@@ -38,8 +40,6 @@ from service.stores.keys import KeyStore
 from service.stores.suggestions import SuggestionStore
 from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
-from service.translation.document_processes import Bounds
-from service.translation.files import FileTranslator
 
 if TYPE_CHECKING:
     from service.http.access.windows import MinuteWindows

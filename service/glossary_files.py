@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+from service.documents.segments import decode
 from service.errors import InvalidDocument, InvalidField
-from service.translation.documents.segments import decode
 from service.translation.glossary import GlossaryEntry, check_entries
 
 CSV, TSV = "text/csv", "text/tab-separated-values"

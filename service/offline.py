@@ -17,12 +17,12 @@ from tqdm import tqdm
 from model.backends.native import choose_instruction_set
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
+from service.documents.files import FileJob, FileTranslator, Progress, TranslatedFile
 from service.errors import ServiceError
 from service.models.loading import LoadedModel, load_models
 from service.models.registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.translation.files import FileJob, FileTranslator, Progress, TranslatedFile
 from service.translation.glossary import Glossary
 from service.translation.job import AUTO, SplitSentences, TextFormat, TranslationJob
 from service.translation.results import TranslationResult

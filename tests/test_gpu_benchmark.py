@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 import benchmarks.gpu
 from benchmarks.gpu.__main__ import ROUNDS, SECONDS
 from benchmarks.gpu.pack import on_machine, requirements
-from service.translation.documents.formats import MODULES
+from service.documents.formats import MODULES
 
 ROOT = Path(__file__).parents[1]
 PARTS = [name for _, name, _ in pkgutil.iter_modules(benchmarks.gpu.__path__, "benchmarks.gpu.")]

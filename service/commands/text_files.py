@@ -13,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
 
-from service.translation.documents.segments import guessed_encoding
+from service.documents.segments import guessed_encoding
 
 _PART_BYTES = 16_384
 _LINE_BYTES = 262_144

@@ -141,7 +141,7 @@ def translate(
 
 def _is_document(path: Path) -> bool:
     """Whether the file has a format of its own, which may be refused; any other is plain text."""
-    from service.translation.documents.formats import FORMATS, SAVE_AS
+    from service.documents.formats import FORMATS, SAVE_AS
 
     suffix = path.suffix.lower()
     return (suffix in FORMATS or suffix in SAVE_AS) and suffix != ".txt"
@@ -149,7 +149,7 @@ def _is_document(path: Path) -> bool:
 
 def _output_name(path: Path) -> str:
     """The name of the file's translation: its own, but for formats that become others."""
-    from service.translation.documents.formats import FORMATS
+    from service.documents.formats import FORMATS
 
     found = FORMATS.get(path.suffix.lower())
     if found is None or found.suffix == path.suffix.lower():

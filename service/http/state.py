@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
+from service.documents.files import FileTranslator
 from service.engine.engine import Engine
 from service.errors import InvalidField, UnknownGlossary
 from service.http.access.caller import Access, Caller
@@ -21,7 +22,6 @@ from service.observability.metrics import Metrics
 from service.stores.glossaries import GlossaryStore
 from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
-from service.translation.files import FileTranslator
 from service.translation.glossary import Glossary
 from service.translation.job import AUTO, TranslationJob
 

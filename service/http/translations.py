@@ -12,6 +12,8 @@ from fastapi import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from service.documents.files import FileJob
+from service.documents.formats import format_of
 from service.errors import ClientGone, DocumentTooLarge, MissingField
 from service.http.bodies import MULTIPART, SentFile
 from service.http.file_store import StoredFile
@@ -20,8 +22,6 @@ from service.http.request_log import RequestRecord
 from service.http.requests import RequestFields, read_fields
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
-from service.translation.documents.formats import format_of
-from service.translation.files import FileJob
 from service.translation.job import TranslationJob
 from service.translation.results import TranslationResult
 from service.translation.translator import Pieces

@@ -18,9 +18,9 @@ from service.settings import Settings
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
 from tests.clients.conftest import PAIRS
+from tests.service.documents.samples import SAMPLES
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.served import Served, served
-from tests.service.translation.documents.samples import SAMPLES
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the clients' own
 GERMAN = "Das ist ein Satz in deutscher Sprache."

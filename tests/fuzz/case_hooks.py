@@ -15,11 +15,11 @@ from urllib.parse import unquote
 
 import schemathesis
 
+from service.documents.formats import FORMATS
 from service.http.schemas import TranslateRequest
-from service.translation.documents.formats import FORMATS
 from tests.fuzz.mutations import mutated, mutated_archive
 from tests.fuzz.surfaces import UPLOADS
-from tests.service.translation.documents.samples import SAMPLES
+from tests.service.documents.samples import SAMPLES
 
 _numbers = itertools.count()
 _ARCHIVES = (".docx", ".pptx", ".odt", ".epub")

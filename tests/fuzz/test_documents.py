@@ -11,10 +11,10 @@ import re
 
 import pytest
 
+from service.documents.formats import parse_file
 from service.errors import DocumentTooLarge, InvalidDocument, UnsupportedFile
-from service.translation.documents.formats import parse_file
 from tests.fuzz.mutations import mutated, mutated_archive
-from tests.service.translation.documents.samples import OPTIONS, SAMPLES, capitals, pdf
+from tests.service.documents.samples import OPTIONS, SAMPLES, capitals, pdf
 
 MUTATIONS = int(os.environ.get("DRAGOMAN_FUZZ_MUTATIONS", "40"))
 SEED = int(os.environ.get("DRAGOMAN_FUZZ_SEED", "1"))

@@ -33,7 +33,7 @@ from benchmarks.provenance import commit
 from benchmarks.sentences import ROOT, percentile
 from benchmarks.server import BIN, HOST, PORT, URL, running
 from service.translation.checks.numbers import find_numbers
-from tests.service.translation.documents.samples import SAMPLES, pdf
+from tests.service.documents.samples import SAMPLES, pdf
 
 RIGHT, REFUSED, LEFT = "right", "refused with 503", "left on purpose"
 FAILURES = LOST, WRONG, UNEXPECTED = "lost", "wrong", "unexpected"

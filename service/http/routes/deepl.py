@@ -17,6 +17,7 @@ from fastapi import Request
 from pydantic import BeforeValidator
 from starlette.responses import Response
 
+from service.documents.formats import format_of
 from service.errors import InvalidField, MissingField, NotOffered, UnknownFile, shown
 from service.http.bodies import FORM, JSON
 from service.http.file_store import StoredFile
@@ -32,7 +33,6 @@ from service.http.translations import (
     translate_texts,
     translate_upload,
 )
-from service.translation.documents.formats import format_of
 from service.translation.job import AUTO, SplitSentences
 from service.translation.results import TranslationResult
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from service.documents.formats import FORMATS
 from service.errors import InvalidField, SuggestionsOff
 from service.http.answers import DetectedLanguage
 from service.http.bodies import JSON
@@ -27,7 +28,6 @@ from service.http.openapi import (
 from service.http.requests import read_request
 from service.http.state import server_state
 from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair
-from service.translation.documents.formats import FORMATS
 from service.translation.job import AUTO, TextFormat
 
 DETECT, SUGGEST = "/detect", "/suggest"

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from service.documents.formats import parse_file
 from service.errors import DocumentTooLarge, InvalidDocument
 from service.translation.checks.differences import check_sentence
 from service.translation.checks.numbers import find_numbers, unmatched
-from service.translation.documents.formats import parse_file
 from service.translation.language.segmentation import cut_text
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
@@ -19,7 +19,7 @@ from service.translation.markup.scanner import scan
 from service.translation.placeholders import KeptStrings, find_kept
 from service.translation.text.amounts import find_amounts
 from service.translation.text.unspelled import find_unspelled
-from tests.service.translation.documents.samples import OPTIONS, A, W, archive, capitals
+from tests.service.documents.samples import OPTIONS, A, W, archive, capitals
 from tests.service.translation.text.test_carriers import EN_DE
 
 MARKUP = (

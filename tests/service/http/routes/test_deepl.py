@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.http.routes.deepl import IgnoredTags
+from tests.service.documents.samples import pdf
 from tests.service.fakes import FakeRunner
-from tests.service.translation.documents.samples import pdf
 
 KEY = {"Authorization": "DeepL-Auth-Key k:fx"}
 FIELDS: dict[str, Any] = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}

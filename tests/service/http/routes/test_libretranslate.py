@@ -9,11 +9,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.documents.formats import FORMATS
 from service.settings import Settings
-from service.translation.documents.formats import FORMATS
+from tests.service.documents.samples import SAMPLES, pdf
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.http.clients import FIELDS, STREAM, by_json, multipart
-from tests.service.translation.documents.samples import SAMPLES, pdf
 
 
 def test_fields_may_come_in_any_way(client: TestClient) -> None:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from service.errors import InvalidDocument
-from service.translation.documents.archive import Archive, ArchiveFile, properties_of, texts_of
-from service.translation.documents.runs import (
+from service.documents.archive import Archive, ArchiveFile, properties_of, texts_of
+from service.documents.runs import (
     DRAWING,
     RunNames,
     RunPart,
     drawing_places,
     paragraph_places,
 )
-from service.translation.documents.segments import Edit, FileOptions, Place
-from service.translation.documents.xml_text import InlineContent, Role, XmlText
+from service.documents.segments import Edit, FileOptions, Place
+from service.documents.xml_text import InlineContent, Role, XmlText
+from service.errors import InvalidDocument
 
 if TYPE_CHECKING:
     from langcodes import Language

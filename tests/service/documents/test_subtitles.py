@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.translation.documents.segments import FileOptions
-from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of, translated
+from service.documents.segments import FileOptions
+from tests.service.documents.samples import OPTIONS, parse_file, texts_of, translated
 
 
 def srt(*texts: str, gap: int = 0) -> bytes:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tests.service.translation.documents.samples import OPTIONS, parse_file, translated
+from tests.service.documents.samples import OPTIONS, parse_file, translated
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 PARTS = {
     "a *b* c": "A *B* C",
     "a **b *c* d** e": "A **B *C* D** E",

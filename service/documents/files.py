@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from service.documents.formats import FileFormat, format_of
+from service.documents.processes import Bounds, Document, DocumentProcesses, Part
+from service.documents.segments import FileOptions
 from service.errors import Overloaded, ServiceError, TooManyAtOnce
 from service.translation.dispatcher import Dispatcher
-from service.translation.document_processes import Bounds, Document, DocumentProcesses, Part
-from service.translation.documents.formats import FileFormat, format_of
-from service.translation.documents.segments import FileOptions
 from service.translation.job import AUTO, TextFormat, TranslationJob
 
 _SAMPLE_CHARACTERS = 4000

@@ -13,6 +13,8 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from service.documents.files import FileJob, FileTranslator
+from service.documents.processes import Bounds, Document, DocumentProcesses
 from service.errors import (
     DeadlineExceeded,
     DocumentTooLarge,
@@ -25,11 +27,9 @@ from service.errors import (
 from service.models.registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.translation.document_processes import Bounds, Document, DocumentProcesses
-from service.translation.files import FileJob, FileTranslator
 from service.translation.job import TranslationJob
+from tests.service.documents.samples import OPTIONS, SAMPLES, member
 from tests.service.fakes import FakeRunner, eventually, fake_model
-from tests.service.translation.documents.samples import OPTIONS, SAMPLES, member
 
 JOB = TranslationJob([], "en", "de")
 

@@ -10,9 +10,8 @@ from urllib.parse import unquote
 
 import regex
 
-from service.errors import InvalidDocument
-from service.translation.documents.archive import Archive, ArchiveFile, properties_of
-from service.translation.documents.segments import (
+from service.documents.archive import Archive, ArchiveFile, properties_of
+from service.documents.segments import (
     DecodedText,
     Edit,
     FileOptions,
@@ -21,7 +20,8 @@ from service.translation.documents.segments import (
     TextFile,
     decode,
 )
-from service.translation.documents.xml_text import InlineContent, XmlText, read_xml
+from service.documents.xml_text import InlineContent, XmlText, read_xml
+from service.errors import InvalidDocument
 from service.translation.markup.elements import is_block, keeps_content, pair_tags
 from service.translation.markup.scanner import Kind, Token, scan
 

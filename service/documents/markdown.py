@@ -21,8 +21,8 @@ from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
-from service.translation.documents.inline import InlineText, joint
-from service.translation.documents.segments import (
+from service.documents.inline import InlineText, joint
+from service.documents.segments import (
     FileOptions,
     Place,
     Segment,

@@ -9,9 +9,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from service.documents.segments import Edit, Place, Segment, TextFile, invalid
+from service.documents.xml_text import InlineContent, XmlText, read_xml
 from service.errors import DocumentTooLarge, InvalidDocument
-from service.translation.documents.segments import Edit, Place, Segment, TextFile, invalid
-from service.translation.documents.xml_text import InlineContent, XmlText, read_xml
 
 _MAX_MEMBERS = 10_000
 _MAX_TOTAL_BYTES = 128 * 2**20

@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator
 
-from service.errors import InvalidDocument
-from service.translation.documents.segments import (
+from service.documents.segments import (
     Edit,
     FileOptions,
     Place,
@@ -14,7 +13,8 @@ from service.translation.documents.segments import (
     TextFile,
     has_letters,
 )
-from service.translation.documents.xml_text import InlineContent, Role, XmlText, read_xml
+from service.documents.xml_text import InlineContent, Role, XmlText, read_xml
+from service.errors import InvalidDocument
 
 _XLIFF, _FILE = frozenset({"xliff"}), frozenset({"file"})
 _PAIRS = frozenset({"g", "pc", "mrk"})

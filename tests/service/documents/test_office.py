@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidDocument
-from tests.service.translation.documents.samples import (
+from tests.service.documents.samples import (
     CSV,
     OPTIONS,
     SAMPLES,

@@ -9,8 +9,8 @@ import importlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from service.documents.segments import FileOptions, ParsedFile
 from service.errors import InvalidDocument, UnsupportedFile, shown
-from service.translation.documents.segments import FileOptions, ParsedFile
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 

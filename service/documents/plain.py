@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
-from service.errors import InvalidDocument
-from service.translation.documents.segments import (
+from service.documents.segments import (
     DecodedText,
     FileOptions,
     Place,
@@ -22,6 +21,7 @@ from service.translation.documents.segments import (
     has_letters,
     invalid,
 )
+from service.errors import InvalidDocument
 
 if TYPE_CHECKING:
     from pypdf import PageObject

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 
 import regex
 
-from service.translation.documents.inline import InlineText
-from service.translation.documents.segments import Place
-from service.translation.documents.xml_text import LINE_ENDS, InlineContent, XmlText
+from service.documents.inline import InlineText
+from service.documents.segments import Place
+from service.documents.xml_text import LINE_ENDS, InlineContent, XmlText
 
 _CHART_NAMES = frozenset({"c:strcache", "c:strlit"})
 _DRAWING_PARAGRAPH = frozenset({"a:p"})

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.documents.inline import InlineText, joint
-from service.translation.documents.segments import (
+from service.documents.inline import InlineText, joint
+from service.documents.segments import (
     DecodedText,
     FileOptions,
     Place,

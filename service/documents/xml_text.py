@@ -13,9 +13,8 @@ from typing import Literal
 
 import regex
 
-from service.errors import InvalidDocument
-from service.translation.documents.inline import InlineText
-from service.translation.documents.segments import (
+from service.documents.inline import InlineText
+from service.documents.segments import (
     DecodedText,
     Edit,
     Place,
@@ -23,6 +22,7 @@ from service.translation.documents.segments import (
     decode_unicode,
     invalid,
 )
+from service.errors import InvalidDocument
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token, scan
 

@@ -12,7 +12,7 @@ import polib
 import pytest
 
 from service.errors import InvalidDocument
-from tests.service.translation.documents.samples import (
+from tests.service.documents.samples import (
     OPTIONS,
     PO,
     XLIFF_1,

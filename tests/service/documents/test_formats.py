@@ -7,10 +7,10 @@ import zipfile
 
 import pytest
 
+from service.documents.formats import FORMATS, format_of, parse_file
+from service.documents.segments import FileOptions
 from service.errors import DocumentTooLarge, InvalidDocument, UnsupportedFile
-from service.translation.documents.formats import FORMATS, format_of, parse_file
-from service.translation.documents.segments import FileOptions
-from tests.service.translation.documents.samples import (
+from tests.service.documents.samples import (
     OPTIONS,
     SAMPLES,
     A,

@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterator
 
 import regex
 
-from service.translation.documents.archive import Archive, ArchiveFile, texts_of
-from service.translation.documents.runs import (
+from service.documents.archive import Archive, ArchiveFile, texts_of
+from service.documents.runs import (
     DRAWING,
     RunNames,
     drawing_places,
     run_places,
 )
-from service.translation.documents.segments import (
+from service.documents.segments import (
     DecodedText,
     FileOptions,
     Place,
@@ -27,7 +27,7 @@ from service.translation.documents.segments import (
     invalid,
     is_worded,
 )
-from service.translation.documents.xml_text import InlineContent, XmlText, read_xml
+from service.documents.xml_text import InlineContent, XmlText, read_xml
 
 _DELIMITERS = ",;\t|"
 _FIRST_LINE = regex.compile(r'(?:"[^"]*+"|[^\n\r"])*+')

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import regex
 
-from service.translation.documents.formats import parse_file
-from service.translation.documents.segments import FileOptions
+from service.documents.formats import parse_file
+from service.documents.segments import FileOptions
 
 OPTIONS = FileOptions("en", "de")
 

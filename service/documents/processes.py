@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
+from service.documents.formats import MODULES, parse_file
+from service.documents.segments import FileOptions, Segment
 from service.errors import DocumentTooLarge, InvalidDocument
-from service.translation.documents.formats import MODULES, parse_file
-from service.translation.documents.segments import FileOptions, Segment
 
 if TYPE_CHECKING:
     from service.translation.job import SplitSentences, TextFormat

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import polib
 import regex
 
-from service.errors import InvalidDocument
-from service.translation.documents.segments import (
+from service.documents.segments import (
     DecodedText,
     FileOptions,
     Place,
@@ -29,6 +28,7 @@ from service.translation.documents.segments import (
     invalid,
     is_worded,
 )
+from service.errors import InvalidDocument
 
 _MSGSTR = regex.compile(
     r"^[ \t]*+msgstr(?:\[(?P<form>[0-9]{1,3})\])?[ \t]*+"

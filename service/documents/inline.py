@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import regex
 
-from service.translation.documents.segments import has_letters
+from service.documents.segments import has_letters
 
 _TAG = regex.compile(
     r'<(?:(?P<end>/(?:span|sup))|(?P<name>span|sup|wbr|br) i="(?P<number>[0-9]++)")>'
