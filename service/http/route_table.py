@@ -11,18 +11,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from service.http import small_apis
+from service.http.apis import (
+    deepl,
+    deepl_glossaries,
+    deeplx,
+    google,
+    immersive,
+    libretranslate,
+    openai,
+)
 from service.http.bodies import JSON
 from service.http.middleware import Paths
 from service.http.openapi import Offer, describe_error_body, describe_keys
 from service.http.routes import (
-    chat,
-    deepl,
-    deepl_glossaries,
     files,
     glossaries,
-    google,
-    libretranslate,
     operation,
     pages,
     translate,
@@ -33,7 +36,7 @@ from service.http.state import ServerState
 _WORK = frozenset(
     {
         *(translate.PATH, translate.NEXT_WORDS, files.PATH, deepl.TRANSLATE, deepl.DOCUMENT),
-        *(google.PATH, small_apis.DEEPLX, small_apis.IMMERSIVE, chat.PATH),
+        *(google.PATH, deeplx.PATH, immersive.PATH, openai.PATH),
     }
 )
 _OPEN = frozenset(
@@ -50,7 +53,7 @@ PATHS = Paths(
         *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH, websocket.PATH),
         *(deepl.LANGUAGES, deepl.LANGUAGES_3, deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
-        *(google.DETECT, google.LANGUAGES, chat.MODELS, operation.MODELS),
+        *(google.DETECT, google.LANGUAGES, openai.MODELS, operation.MODELS),
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
@@ -133,8 +136,9 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         operation.make_models_router(),
         websocket.router,
         files.router,
-        small_apis.router,
-        chat.router,
+        deeplx.router,
+        immersive.router,
+        openai.router,
         deepl.router,
         deepl_glossaries.router,
         google.router,

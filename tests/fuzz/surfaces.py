@@ -7,12 +7,13 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from service.http.apis import deepl, google
+from service.http.apis.deepl_glossaries import GlossaryRequest
+from service.http.apis.deeplx import DeepLXRequest
+from service.http.apis.immersive import ImmersiveRequest
 from service.http.bodies import FORM, JSON, MULTIPART
 from service.http.models import RequestModel
-from service.http.routes import deepl, google
-from service.http.routes.deepl_glossaries import GlossaryRequest
 from service.http.routes.files import FileRequest
-from service.http.small_apis import DeepLXRequest, ImmersiveRequest
 
 Schema = dict[str, Any]
 UPLOADS = ("/translate_file", "/v2/document")

@@ -19,6 +19,7 @@ from service.http.answers import (
     render_answer,
     render_piece,
 )
+from service.http.apis.deeplx import answer_deeplx, is_deeplx
 from service.http.bodies import JSON, PLAIN
 from service.http.error_answers import unforeseen
 from service.http.models import Code, RequestModel
@@ -34,7 +35,6 @@ from service.http.openapi import (
 from service.http.request_log import RequestRecord
 from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, read_fields, read_request
 from service.http.schemas import TranslateRequest
-from service.http.small_apis import answer_deeplx, is_deeplx
 from service.http.state import server_state
 from service.http.translations import (
     EVENT_STREAM,

@@ -1,0 +1,1 @@
+"""The APIs of others, one file each: adapters over the same jobs."""
