@@ -37,8 +37,8 @@ from service.stores.api_key import ClientLimits
 from service.stores.database import DatabaseError
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore
+from service.stores.suggested import SuggestedTranslations
 from service.stores.suggestions import SuggestionStore
-from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 
 if TYPE_CHECKING:

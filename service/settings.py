@@ -10,6 +10,7 @@ import difflib
 import ipaddress
 import os
 import re
+import tomllib
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,13 +34,13 @@ from pydantic_settings import (
     InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
+    SecretsSettingsSource,
     SettingsConfigDict,
     SettingsError,
 )
 
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
-from service.setting_files import Secrets, read_toml
 
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
 _HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}")
@@ -257,9 +258,9 @@ class Settings(_Described):
         given = env_settings() | init_settings()
         files: list[PydanticBaseSettingsSource] = []
         if (directory := given.get("secrets_dir")) and Path(directory).is_dir():
-            files.append(Secrets(settings_cls, Path(directory)))
+            files.append(_Secrets(settings_cls, Path(directory)))
         if (config := given.get("config")) and Path(config).is_file():
-            files.append(InitSettingsSource(settings_cls, read_toml(Path(config))))
+            files.append(InitSettingsSource(settings_cls, _read_toml(Path(config))))
         return init_settings, env_settings, *files
 
     @field_validator("cors_origins")
@@ -365,3 +366,26 @@ def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
 
 def _is_secret(field: FieldInfo) -> bool:
     return SecretStr in (field.annotation, *get_args(field.annotation))
+
+
+class _Secrets(SecretsSettingsSource):
+    """The settings in the files of a directory, read without a byte order mark."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        value, key, is_complex = super().get_field_value(field, field_name)
+        is_text = isinstance(value, str)
+        return value.removeprefix("\ufeff").strip() if is_text else value, key, is_complex
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    """The settings of a file; raises ValueError with one sentence."""
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"setting config: {path} is not UTF-8: byte {error.start}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"setting config: {path} is not TOML: {error}") from error
+    for name in ("config", "secrets_dir"):
+        if name in settings:
+            raise ValueError(f"setting {name}: only a flag or a variable can set it, not {path}")
+    return settings

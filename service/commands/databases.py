@@ -16,11 +16,11 @@ import click
 from service.commands.arguments import FILE, FILE_PATH
 from service.commands.process import fail
 from service.errors import ServiceError, StorageFailed, UnknownGlossary
-from service.glossary_files import CSV, TSV, read_glossary, write_entries
 from service.settings import Settings, read_settings
 from service.stores.api_key import EVERYBODY, ApiKey, KeyOptions, Owner
 from service.stores.database import PATIENT_SECONDS
 from service.stores.glossaries import GlossaryStore
+from service.stores.glossary_files import CSV, TSV, read_glossary, write_entries
 from service.stores.glossary_rows import StoredGlossary
 from service.stores.keys import KeyStore, Used, month_of
 from service.stores.suggestions import SuggestionStore

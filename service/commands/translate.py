@@ -106,8 +106,8 @@ def translate(
     once, so that large files take little memory.
     """
     with importing():
-        from service.glossary_files import read_glossary
         from service.offline import OfflineOptions, OfflineTranslator
+        from service.stores.glossary_files import read_glossary
         from service.translation.glossary import Glossary
 
     options = OfflineOptions(

@@ -14,7 +14,6 @@ from service.http.schemas import TranslateRequest
 from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Kind
 from service.translation.confidence import WordConfidence
-from service.translation.inspection import MAX_ENTRIES
 from service.translation.results import (
     PivotTranslation,
     SentenceResult,
@@ -22,6 +21,7 @@ from service.translation.results import (
     TextPiece,
     TranslationResult,
 )
+from service.translation.study.inspection import MAX_ENTRIES
 from service.translation.text_work import num_characters, text_work
 
 RequestId = str | int

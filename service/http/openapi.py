@@ -20,7 +20,7 @@ from service.http.access.caller import GOOGLE_HEADER
 from service.http.bodies import JSON
 from service.http.error_answers import ErrorBody
 from service.http.limits import Limits
-from service.http.models import KEY_FIELDS, RequestModel, value_schema
+from service.http.request_fields import KEY_FIELDS, RequestModel, value_schema
 from service.translation.job import AUTO
 
 READ = ("GET", "HEAD")

@@ -27,7 +27,7 @@ from service.http.bodies import (
     read_multipart,
 )
 from service.http.limits import Limits
-from service.http.models import KEY_FIELDS, RequestModel
+from service.http.request_fields import KEY_FIELDS, RequestModel
 
 _Model = TypeVar("_Model", bound=RequestModel)
 FIELD_TYPES = (JSON, FORM, MULTIPART)

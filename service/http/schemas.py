@@ -8,7 +8,7 @@ from pydantic import Field
 
 from model.decoding.options import BOUNDS
 from service.errors import InvalidField
-from service.http.models import (
+from service.http.request_fields import (
     NO_SPACE,
     Code,
     GlossaryField,

@@ -20,7 +20,7 @@ from service.http.schemas import TranslateRequest
 from service.models.registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.stores.glossaries import GlossaryStore
-from service.suggestions import SuggestedTranslations
+from service.stores.suggested import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 from service.translation.glossary import Glossary
 from service.translation.job import AUTO, TranslationJob

@@ -28,7 +28,7 @@ from service.models.sizing import (
     usual_sizes,
 )
 from service.settings import Settings
-from service.translation.inspection import InspectedModel
+from service.translation.study.inspection import InspectedModel
 from service.translation.translator import TranslationModel
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from service.http.answers import ErrorMessage, render
 from service.http.error_answers import error_response
 from service.http.request_log import REQUEST_ID_HEADER, request_id_of
 from service.http.routes.websocket import LEAVING
-from service.http.translations import EVENT_STREAM
+from service.http.translating import EVENT_STREAM
 
 _RAYS_OWN_PATHS = "/-/"
 

@@ -27,11 +27,11 @@ from service.translation.language.segmentation import has_digits
 from service.translation.placeholders import occurs
 from service.translation.preparation import Preparation
 from service.translation.results import Faults, SentenceResult, TranslationResult
-from service.translation.text.capitals import like
-from service.translation.text.carriers import MarkedText
-from service.translation.text.document import Document, Sentence
-from service.translation.text.rendering import read, read_links, render
-from service.translation.text.terms import lacks, place_terms
+from service.translation.sentence.capitals import like
+from service.translation.sentence.carriers import MarkedText
+from service.translation.sentence.document import Document, Sentence
+from service.translation.sentence.rendering import read, read_links, render
+from service.translation.sentence.terms import lacks, place_terms
 
 
 class Assembly:

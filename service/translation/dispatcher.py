@@ -15,7 +15,6 @@ from service.translation.assembly import Assembly
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.language.detection import Detection, LanguageDetector
 from service.translation.leases import Leases, ModelChanged
-from service.translation.next_words import NextWords
 from service.translation.options import final_options, pivot_options
 from service.translation.preparation import sample_of
 from service.translation.results import PivotTranslation, TextPiece, TranslationResult
@@ -28,6 +27,7 @@ from service.translation.routing import (
     unsupported_source,
 )
 from service.translation.streaming import buffered
+from service.translation.study.next_words import NextWords
 from service.translation.text_work import num_characters, text_work
 from service.translation.translator import Pieces, Translator
 

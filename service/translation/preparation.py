@@ -22,12 +22,12 @@ from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart, visible_text
 from service.translation.placeholders import KeptStrings, Span, find_kept
 from service.translation.results import Faults
-from service.translation.text.amounts import Amount, find_amounts
-from service.translation.text.capitals import in_sentence_case, is_in_capitals, is_title
-from service.translation.text.carriers import Carriers, carry, most_carriers
-from service.translation.text.document import Document, FlowCutter, Sentence
-from service.translation.text.terms import spelled
-from service.translation.text.unspelled import find_unspelled, is_spellable
+from service.translation.sentence.amounts import Amount, find_amounts
+from service.translation.sentence.capitals import in_sentence_case, is_in_capitals, is_title
+from service.translation.sentence.carriers import Carriers, carry, most_carriers
+from service.translation.sentence.document import Document, FlowCutter, Sentence
+from service.translation.sentence.terms import spelled
+from service.translation.sentence.unspelled import find_unspelled, is_spellable
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer

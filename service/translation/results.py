@@ -12,8 +12,8 @@ from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Check
 from service.translation.confidence import SentenceConfidence
 from service.translation.language.detection import Detection
-from service.translation.text.carriers import MarkedText
-from service.translation.text.document import Sentence
+from service.translation.sentence.carriers import MarkedText
+from service.translation.sentence.document import Sentence
 
 Faults = tuple[bool, int]
 """What a translation lost: whether a kept string was lost or doubled, and how many numbers only one

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, TypeVar
 from service.engine.sentence_task import SentenceOutcome, Update
 from service.translation.assembly import Assembly
 from service.translation.results import TextPiece
-from service.translation.text.document import Document, Sentence
-from service.translation.text.rendering import escape
+from service.translation.sentence.document import Document, Sentence
+from service.translation.sentence.rendering import escape
 
 if TYPE_CHECKING:
     from model.text.tokenizer import StreamDecoder, Tokenizer

@@ -12,13 +12,13 @@ from model.decoding.options import DecodingOptions
 from service.engine.engine import Engine
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
-from service.translation.inspection import InspectedModel, Inspector
 from service.translation.job import ModelJob
-from service.translation.next_words import NextWordFinder, NextWords
 from service.translation.preparation import Limits, Preparation
 from service.translation.results import TextPiece, TranslationResult
+from service.translation.sentence.document import Sentence
 from service.translation.streaming import JobStream
-from service.translation.text.document import Sentence
+from service.translation.study.inspection import InspectedModel, Inspector
+from service.translation.study.next_words import NextWordFinder, NextWords
 from service.translation.text_work import num_characters, text_work
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from service.http.apis.deepl_glossaries import GlossaryRequest
 from service.http.apis.deeplx import DeepLXRequest
 from service.http.apis.immersive import ImmersiveRequest
 from service.http.bodies import FORM, JSON, MULTIPART
-from service.http.models import RequestModel
+from service.http.request_fields import RequestModel
 from service.http.routes.files import FileRequest
 
 Schema = dict[str, Any]

@@ -31,7 +31,7 @@ from service.engine.worker import Worker
 from service.models.loading import LoadedModel
 from service.models.sizing import Sizes
 from service.observability.metrics import Metrics
-from service.translation.inspection import InspectedModel
+from service.translation.study.inspection import InspectedModel
 
 TAG, EOS = 1, 2
 CALIBRATION = Calibration((0.0, 1.0, 0.0, 0.0, 0.0), (0.0, 2.0, 0.0, 0.0, 0.0, 0.0))

@@ -29,7 +29,7 @@ from service.errors import (
 )
 from service.http.access.key_ring import KeyRing
 from service.http.error_answers import GOOGLE
-from service.http.models import KEY_FIELDS
+from service.http.request_fields import KEY_FIELDS
 from service.stores.api_key import EVERYBODY, ApiKey, ClientLimits, Owner
 from service.stores.keys import Used
 

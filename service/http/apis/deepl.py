@@ -22,12 +22,12 @@ from service.errors import InvalidField, MissingField, NotOffered, UnknownFile, 
 from service.http.bodies import FORM, JSON
 from service.http.file_store import StoredFile
 from service.http.language_names import language_name
-from service.http.models import Code, RequestModel, Texts, listed
 from service.http.openapi import READ, foreign_router
+from service.http.request_fields import Code, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
-from service.http.translations import (
+from service.http.translating import (
     read_upload,
     sent_file,
     translate_texts,

@@ -16,14 +16,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from service.errors import InvalidField, MissingField, shown
-from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.bodies import FORM, JSON
-from service.http.models import Code, RequestModel
 from service.http.openapi import READ, foreign_router
+from service.http.request_fields import Code, RequestModel
 from service.http.requests import read_fields, read_request
 from service.http.state import ServerState, server_state
 from service.stores.api_key import Owner
 from service.stores.glossaries import GlossaryStore
+from service.stores.glossary_files import CSV, TSV, read_entries, write_entries
 from service.stores.glossary_rows import Dictionary, Pair, StoredGlossary
 
 GLOSSARIES, PAIRS = "/v2/glossaries", "/v2/glossary-language-pairs"

@@ -9,12 +9,12 @@ from typing import Any, Literal
 from fastapi import Request
 
 from service.http.bodies import FORM, JSON
-from service.http.models import Code, RequestModel
 from service.http.openapi import foreign_router
+from service.http.request_fields import Code, RequestModel
 from service.http.requests import RequestFields, read_fields
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
-from service.http.translations import translate_texts
+from service.http.translating import translate_texts
 from service.translation.job import AUTO
 
 PATH = "/v1/translate"

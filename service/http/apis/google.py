@@ -12,12 +12,12 @@ from anyio import to_thread
 from fastapi import Request
 
 from service.http.language_names import language_name
-from service.http.models import Code, RequestModel, Texts, listed
 from service.http.openapi import READ, foreign_router
+from service.http.request_fields import Code, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
-from service.http.translations import translate_texts
+from service.http.translating import translate_texts
 from service.translation.job import AUTO
 from service.translation.results import TranslationResult
 

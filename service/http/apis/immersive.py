@@ -7,11 +7,11 @@ from typing import Any
 from fastapi import Request
 
 from service.http.bodies import JSON
-from service.http.models import Code, RequestModel, Texts, listed
 from service.http.openapi import foreign_router
+from service.http.request_fields import Code, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
-from service.http.translations import translate_texts
+from service.http.translating import translate_texts
 from service.translation.job import AUTO
 
 PATH = "/immersive"

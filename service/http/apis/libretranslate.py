@@ -15,7 +15,6 @@ from service.errors import InvalidField, SuggestionsOff
 from service.http.answers import DetectedLanguage
 from service.http.bodies import JSON
 from service.http.language_names import language_name
-from service.http.models import NO_SPACE, Code, PreferredLanguages, RequestModel, listed
 from service.http.openapi import (
     WITH_ACCESS,
     WITH_BODY,
@@ -25,6 +24,7 @@ from service.http.openapi import (
     describe_errors,
     described_router,
 )
+from service.http.request_fields import NO_SPACE, Code, PreferredLanguages, RequestModel, listed
 from service.http.requests import read_request
 from service.http.state import server_state
 from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair

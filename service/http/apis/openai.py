@@ -22,13 +22,13 @@ from service.errors import InvalidField, ServiceError, shown
 from service.http.bodies import JSON
 from service.http.error_answers import openai_error, unforeseen
 from service.http.language_names import language_name
-from service.http.models import RequestModel
 from service.http.openapi import READ, foreign_router
+from service.http.request_fields import RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
-from service.http.translations import event_stream, translate_texts
+from service.http.translating import event_stream, translate_texts
 from service.translation.job import AUTO
 from service.translation.results import TextPiece
 from service.translation.translator import Pieces

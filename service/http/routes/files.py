@@ -14,11 +14,11 @@ from fastapi import Request
 from starlette.responses import Response
 
 from service.http.file_store import StoredFile
-from service.http.models import RequestModel
 from service.http.openapi import READ, foreign_router
+from service.http.request_fields import RequestModel
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
-from service.http.translations import read_upload, sent_file, translate_upload
+from service.http.translating import read_upload, sent_file, translate_upload
 from service.translation.job import AUTO
 
 PATH = "/translate_file"

@@ -13,7 +13,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from service.errors import MissingField
-from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.bodies import (
     JSON,
     decode_text,
@@ -23,9 +22,10 @@ from service.http.bodies import (
     read_body,
 )
 from service.http.limits import Limits
-from service.http.models import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
 from service.http.openapi import WITH_ACCESS, WITH_BODY, describe_errors, described_router
+from service.http.request_fields import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
 from service.http.state import ServerState, server_state
+from service.stores.glossary_files import CSV, TSV, read_entries, write_entries
 from service.stores.glossary_rows import MAX_ENTRIES, StoredGlossary
 from service.translation.glossary import GlossaryEntry
 

@@ -22,7 +22,6 @@ from service.http.answers import (
 from service.http.apis.deeplx import answer_deeplx, is_deeplx
 from service.http.bodies import JSON, PLAIN
 from service.http.error_answers import unforeseen
-from service.http.models import Code, RequestModel
 from service.http.openapi import (
     WITH_ACCESS,
     WITH_BODY,
@@ -32,18 +31,19 @@ from service.http.openapi import (
     describe_errors,
     described_router,
 )
+from service.http.request_fields import Code, RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, read_fields, read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
-from service.http.translations import (
+from service.http.translating import (
     EVENT_STREAM,
     event_stream,
     translate_texts,
     until_disconnected,
 )
-from service.translation.next_words import MAX_WORDS
 from service.translation.results import TextPiece
+from service.translation.study.next_words import MAX_WORDS
 from service.translation.translator import Pieces
 
 PATH, NEXT_WORDS = "/translate", "/translate/next"

@@ -14,7 +14,7 @@ from fastapi import Request
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.translations import until_disconnected
+from service.http.translating import until_disconnected
 from service.observability.logs import configure_logs
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from service.commands.group import dragoman
 from service.errors import GlossaryExists, InvalidField, UnknownGlossary
-from service.glossary_files import CSV, TSV, read_entries, read_glossary, write_entries
 from service.stores.api_key import EVERYBODY
 from service.stores.glossaries import GlossaryStore
+from service.stores.glossary_files import CSV, TSV, read_entries, read_glossary, write_entries
 from service.stores.glossary_rows import MAX_ENTRIES, merge_entries
 from service.translation.glossary import GlossaryEntry
 

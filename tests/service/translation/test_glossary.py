@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from service.errors import InvalidField
 from service.translation.glossary import GlossaryEntry, GlossaryMatcher, check_entries
 from service.translation.markup.flow import MARK
-from service.translation.text.carriers import MarkedText
-from service.translation.text.terms import lacks, place_terms
+from service.translation.sentence.carriers import MarkedText
+from service.translation.sentence.terms import lacks, place_terms
 from tests.service.translation.markup.test_placement import links_of
 
 

@@ -17,10 +17,10 @@ from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
 from service.translation.markup.scanner import scan
 from service.translation.placeholders import KeptStrings, find_kept
-from service.translation.text.amounts import find_amounts
-from service.translation.text.unspelled import find_unspelled
+from service.translation.sentence.amounts import find_amounts
+from service.translation.sentence.unspelled import find_unspelled
 from tests.service.documents.samples import OPTIONS, A, W, archive, capitals
-from tests.service.translation.text.test_carriers import EN_DE
+from tests.service.translation.sentence.test_carriers import EN_DE
 
 MARKUP = (
     *("<", " < ", "<<?", "<a ", "</a ", '<a b="', "<a b='", "<a b=\"c'", '"', " a=b", "=", "/"),

@@ -13,7 +13,7 @@ import pytest
 from websockets.sync.client import connect
 
 from service.http.apis.deepl import DeepLRequest, DocumentRequest, TextRequest
-from service.http.models import RequestModel
+from service.http.request_fields import RequestModel
 from service.http.routes.files import FileRequest
 from service.http.schemas import TranslateRequest
 from service.stores.api_key import EVERYBODY, KeyOptions, Owner

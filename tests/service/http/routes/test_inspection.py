@@ -15,8 +15,8 @@ from fastapi.testclient import TestClient
 from model.decoding.sentence import AttentionTables
 from service.app import create_app
 from service.settings import Settings
-from service.translation import inspection
-from service.translation.inspection import InspectedModel
+from service.translation.study import inspection
+from service.translation.study.inspection import InspectedModel
 from tests.service.fakes import FAKE_CONFIG, FakeRunner, fake_attention, fake_model, fake_search
 from tests.service.http.clients import EVENTS, FIELDS, by_events, by_json
 

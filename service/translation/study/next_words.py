@@ -21,8 +21,8 @@ from service.engine.engine import Engine
 from service.translation.job import ModelJob
 from service.translation.language.segmentation import cut_text, is_spaced
 from service.translation.preparation import Preparation
-from service.translation.text.capitals import in_capitals, in_sentence_case
-from service.translation.text.document import Document, Sentence
+from service.translation.sentence.capitals import in_capitals, in_sentence_case
+from service.translation.sentence.document import Document, Sentence
 from service.translation.text_work import text_work
 
 if TYPE_CHECKING:

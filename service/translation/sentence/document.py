@@ -13,8 +13,8 @@ from service.translation.language.segmentation import Piece, spaced_gap
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
 from service.translation.placeholders import Span
-from service.translation.text.capitals import in_sentence_case, in_small_letters, is_in_capitals
-from service.translation.text.carriers import Carriers
+from service.translation.sentence.capitals import in_sentence_case, in_small_letters, is_in_capitals
+from service.translation.sentence.carriers import Carriers
 
 Item = Union[str, "Sentence"]
 """A string that stays, or a sentence."""

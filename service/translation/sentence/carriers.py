@@ -20,7 +20,7 @@ from model.text.reserved import placeholder
 from service.translation.alignment import AlignmentLink
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
-from service.translation.text.amounts import Amount
+from service.translation.sentence.amounts import Amount
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
 _MOST_NUMBERS = 6

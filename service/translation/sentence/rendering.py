@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import place_tags
-from service.translation.text.capitals import in_capitals
-from service.translation.text.carriers import MarkedText
-from service.translation.text.document import Item, Sentence
+from service.translation.sentence.capitals import in_capitals
+from service.translation.sentence.carriers import MarkedText
+from service.translation.sentence.document import Item, Sentence
 
 
 def render(

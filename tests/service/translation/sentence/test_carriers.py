@@ -15,16 +15,16 @@ from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
-from service.translation.text.amounts import Amount, find_amounts
-from service.translation.text.capitals import (
+from service.translation.sentence.amounts import Amount, find_amounts
+from service.translation.sentence.capitals import (
     in_sentence_case,
     in_small_letters,
     is_in_capitals,
     is_title,
     like,
 )
-from service.translation.text.carriers import MarkedText, carry, most_carriers
-from service.translation.text.unspelled import find_unspelled
+from service.translation.sentence.carriers import MarkedText, carry, most_carriers
+from service.translation.sentence.unspelled import find_unspelled
 
 TEXTS = st.text(st.sampled_from(f"ab 你.7{MARK}"), max_size=30)
 
