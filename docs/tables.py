@@ -13,7 +13,7 @@ from pathlib import Path
 
 from prometheus_client import Metric
 
-from model.bundled import BUNDLED_NAMES
+from model.checkpoint.bundled import BUNDLED_NAMES
 from service.errors import ServiceError
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics

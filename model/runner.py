@@ -68,9 +68,9 @@ class Runner:
         self._batch = RunningBatch(self.max_target_tokens, can_step_subset=self.can_step_subset)
         self._results = ResultReader(self._batch, self._decoder)
         self.step_cost: StepCost | None = None
-        """The cost of a step, if it was measured (`model.step_timing`)."""
+        """The cost of a step, if it was measured (`model.trials.step_cost`)."""
         self.refused_paths: Sequence[str] = ()
-        """Fast paths that were switched off (`model.proving`)."""
+        """Fast paths that were switched off (`model.trials.fast_paths`)."""
 
     @property
     def is_recorded(self) -> bool:

@@ -39,7 +39,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from model.bundled import BUNDLED_NAMES, bundled_checkpoint
+from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docs.tables import TABLES, with_tables
-from model.bundled import BUNDLED_NAMES
+from model.checkpoint.bundled import BUNDLED_NAMES
 from service.settings import Settings
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from model.bundled import BUNDLED_NAMES, bundled_checkpoint
+from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.importers.resolve import resolve_checkpoint
 
 ROOT = Path(__file__).parents[1]

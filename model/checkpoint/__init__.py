@@ -4,7 +4,7 @@ is imported here does not need PyTorch.
     config.json            architecture, languages, tokenizer files, decoding defaults
     model.safetensors      the weights
     *.model                sentencepiece
-    self_test.json         a few translations, made by `model.checking`
+    self_test.json         a few translations, made by `model.trials.checkpoint`
     SHA256SUMS             checksums of all of these
     MODEL_CARD.md          for people
 

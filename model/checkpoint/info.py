@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.confidence import Calibration
+from model.decoding.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.network.config import AttentionHead, ModelConfig

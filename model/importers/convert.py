@@ -10,7 +10,6 @@ from pathlib import Path
 
 import torch
 
-from model.checking import add_self_test
 from model.checkpoint import CheckpointError, CheckpointInfo
 from model.checkpoint.saving import save_checkpoint
 from model.files import reason_of
@@ -20,6 +19,7 @@ from model.importers.m2m_100 import import_m2m_100
 from model.importers.marian import import_marian
 from model.importers.mbart import import_mbart
 from model.importers.source import SourceDirectory
+from model.trials.checkpoint import add_self_test
 from model.values import shown
 
 _Importer = Callable[[SourceDirectory, Wanted], Imported]

@@ -8,7 +8,7 @@ import os
 import re
 from pathlib import Path
 
-from model.bundled import BUNDLED_NAMES, bundled_checkpoint
+from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.files import FileError, read_json, reason_of
 from model.importers.imported import SourceError, Wanted, find_archive
 from model.values import shown

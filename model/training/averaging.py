@@ -10,11 +10,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model.checking import add_self_test
 from model.checkpoint import CheckpointError, CheckpointInfo, open_checkpoint
 from model.checkpoint.files import WEIGHTS_FILE
 from model.checkpoint.saving import save_checkpoint
 from model.files import reason_of
+from model.trials.checkpoint import add_self_test
 
 
 def average_weights(files: Sequence[Path]) -> dict[str, Tensor]:

@@ -22,8 +22,14 @@ from sacrebleu.metrics.chrf import CHRF
 
 from model.checkpoint.reference import Checkpoint, load_checkpoint
 from model.checkpoint.saving import describe_again
-from model.confidence import Calibration, log_probs_inside, sentence_features, word_features
+from model.decoding.confidence import (
+    Calibration,
+    log_probs_inside,
+    sentence_features,
+    word_features,
+)
 from model.decoding.sentence import Hypothesis, SourceSentence
+from model.decoding.word_attention import Matrix, link_weights, word_attention
 from model.network.attention_maps import attention_maps
 from model.network.config import AttentionHead, default_heads
 from model.offline import translate_all
@@ -35,7 +41,6 @@ from model.training.alignment import Aligner, Anchor, Pair
 from model.training.data import read_pairs
 from model.training.recipe import CorpusTable, DataTable, RecipeError
 from model.training.recipe_file import load_recipe
-from model.word_attention import Matrix, link_weights, word_attention
 
 _SLOTS = 32
 Kind = Literal["number", "name", "word"]

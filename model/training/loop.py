@@ -18,7 +18,6 @@ import torch
 from tqdm import tqdm
 
 from model.backends.pytorch.devices import configure_cuda
-from model.checking import add_self_test
 from model.checkpoint import CheckpointInfo
 from model.checkpoint.files import SELF_TEST_FILE
 from model.checkpoint.saving import is_finite, save_checkpoint
@@ -51,6 +50,7 @@ from model.training.setup import (
     require_pairs,
     tokenizer_config,
 )
+from model.trials.checkpoint import add_self_test
 from model.values import is_whole_number, shown
 
 STATE_FILE = "state.pt"

@@ -174,7 +174,7 @@ def check(directory: Path | None, machine: bool) -> None:
 def _check_directory(directory: Path) -> None:
     """Raises ValueError if the checkpoint is not in order."""
     with importing():
-        from model.checking import check_checkpoint
+        from model.trials.checkpoint import check_checkpoint
 
     result = check_checkpoint(directory)
     click.echo(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from model.bundled import BUNDLED_NAMES
+from model.checkpoint.bundled import BUNDLED_NAMES
 from service.commands.process import fail, importing, without_collection
 from service.settings import Settings, read_settings
 from service.signals import end_at_once_on_sigterm

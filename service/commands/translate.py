@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 from tqdm import tqdm
 
-from model.bundled import BUNDLED_NAMES
+from model.checkpoint.bundled import BUNDLED_NAMES
 from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
 from service.commands.process import importing
 from service.commands.text_files import Output, read_parts

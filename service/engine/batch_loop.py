@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
+from model.backends.device_lost import DeviceLost
 from model.decoding.sentence import StepResult
-from model.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
 from service.engine.interfaces import Runner
 from service.engine.schedule import Schedule

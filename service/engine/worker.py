@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from model.device_lost import DeviceLost
+from model.backends.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchLoop, CancelReason, Updates
 from service.engine.interfaces import Runner

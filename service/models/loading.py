@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from model.backends.device_lost import DeviceLost
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import SourceSentence
-from model.device_lost import DeviceLost
 from service.engine.interfaces import Runner
 from service.models.sizing import (
     STORE_SHARE,

@@ -9,13 +9,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from model.bundled import BUNDLED_NAMES, bundled_checkpoint
-from model.checking import check_checkpoint
 from model.checkpoint import CheckpointError
+from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.importers.convert import import_model
 from model.importers.hub import licence_of, look_up
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import is_foreign, is_hub_id
+from model.trials.checkpoint import check_checkpoint
 from service.models.archives import ArchiveError, unpack
 from service.models.downloads import Download, download_rest, require_room, require_sum
 from service.models.store import ModelStore, StoredModel, StoreError

@@ -14,7 +14,7 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 
-from model.device_lost import DeviceLost
+from model.backends.device_lost import DeviceLost
 from service.errors import InvalidField, NotReady, shown
 from service.models.loading import LoadedModel, StartupError, memory_limit
 from service.models.pool import ModelPool

@@ -23,15 +23,15 @@ from model.decoding.sentence import Finished, SourceSentence
 from model.decoding.step_cost import StepCost
 from model.network.config import ModelConfig
 from model.offline import translate_all
-from model.proving import (
+from model.runner import Runner
+from model.trials.fast_paths import (
     built_in_sources,
     fault_of,
     proof_sentences,
     proven_precision,
     proven_runner,
 )
-from model.runner import Runner
-from model.step_timing import measure_step_cost
+from model.trials.step_cost import measure_step_cost
 
 if TYPE_CHECKING:
     from model.network.transformer import Transformer

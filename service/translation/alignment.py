@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.decoding.word_attention import Matrix, link_weights, word_attention
 from model.text.words import Span, has_word_characters, words
-from model.word_attention import Matrix, link_weights, word_attention
 
 _LEAST_WEIGHT = 0.1
 _MOST_WORDS = 400

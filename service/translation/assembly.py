@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from model.confidence import Calibration
+from model.decoding.confidence import Calibration
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.text.words import words
 from service.engine.sentence_task import SentenceOutcome

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from model.confidence import Calibration, log_probs_inside
+from model.decoding.confidence import Calibration, log_probs_inside
 from model.text.words import has_word_characters, words
 
 _DECIMALS = 3

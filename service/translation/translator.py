@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from model.confidence import Calibration
+from model.decoding.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from service.engine.engine import Engine
 from service.engine.sentence_task import SentenceOutcome

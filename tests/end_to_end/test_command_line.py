@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from model.bundled import bundled_checkpoint
+from model.checkpoint.bundled import bundled_checkpoint
 from tests.service.fakes import until
 
 ROOT = Path(__file__).parents[2]

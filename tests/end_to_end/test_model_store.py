@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from model.backends.native import PackedModel
-from model.bundled import bundled_checkpoint
+from model.checkpoint.bundled import bundled_checkpoint
 from service.app import create_app
 from service.models.loading import StartupError, load_models
 from service.models.store import ModelStore

@@ -30,7 +30,7 @@ from model.checkpoint import (
 )
 from model.checkpoint.reference import load_checkpoint
 from model.checkpoint.saving import describe_again, save_checkpoint
-from model.confidence import Calibration
+from model.decoding.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.confidence import Calibration
+from model.decoding.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.decoding.search_trace import Fate, SearchTrace, TracedCandidate, TracedStep
 from model.decoding.sentence import (

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 import service.commands.serve as serving
 from model.backends.native import kernel_names
-from model.bundled import bundled_checkpoint
+from model.checkpoint.bundled import bundled_checkpoint
 from service.commands.group import dragoman
 from service.commands.serve import _bind, _with_own_name
 from service.commands.text_files import Output, TextFileError, read_parts

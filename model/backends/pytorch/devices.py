@@ -12,8 +12,8 @@ from typing import Protocol
 
 import torch
 
+from model.backends.device_lost import DeviceLost
 from model.decoding.decoder import Precision
-from model.device_lost import DeviceLost
 
 _logger = logging.getLogger(__name__)
 _NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")

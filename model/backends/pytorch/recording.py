@@ -10,8 +10,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 
+from model.backends.device_lost import DeviceLost
 from model.backends.pytorch.devices import ONE_RECORDING, require_alive
-from model.device_lost import DeviceLost
 
 Result = TypeVar("Result")
 Shape = TypeVar("Shape")

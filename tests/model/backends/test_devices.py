@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from model.backends import devices
+from model.backends.device_lost import DeviceLost
 from model.backends.devices import resolve_devices
 from model.backends.pytorch.devices import configure_cuda, require_alive
-from model.device_lost import DeviceLost
 
 
 def install_cards(

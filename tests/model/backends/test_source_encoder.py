@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import torch
 
+from model.backends.device_lost import DeviceLost
 from model.backends.pytorch.cache import MemoryCache
 from model.backends.pytorch.recording import Recorded
 from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
 from model.decoding.decoder import Capacity
-from model.device_lost import DeviceLost
 from model.network.transformer import Transformer
 from tests.model.network.reference import EOS, PAD, VARIANTS, tiny_model
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.bundled import BUNDLED_NAMES
+from model.checkpoint.bundled import BUNDLED_NAMES
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checking import check_checkpoint
 from model.checkpoint.reference import Checkpoint
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
+from model.trials.checkpoint import check_checkpoint
 from tests.model.importers.originals import SCRIPTS, Corpus, Original, padded
 from tests.model.network.reference import are_tied
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from model.checkpoint import read_info, verify_sums
-from model.confidence import probability
+from model.decoding.confidence import probability
 from model.decoding.sentence import Hypothesis
 from model.text.tokenizer import Tokenizer
 from model.training.calibration import (

@@ -19,7 +19,7 @@ from typing import Any, cast
 import pytest
 
 import service.engine.engine
-from model.device_lost import DeviceLost
+from model.backends.device_lost import DeviceLost
 from service.engine.engine import Engine
 from service.engine.interfaces import Runner
 from service.engine.schedule import Schedule

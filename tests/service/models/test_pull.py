@@ -24,8 +24,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from model.bundled import bundled_checkpoint
 from model.checkpoint import read_info
+from model.checkpoint.bundled import bundled_checkpoint
 from service.commands.group import dragoman
 from service.models.pull import Source, pull
 from service.models.store import ModelStore, StoreError

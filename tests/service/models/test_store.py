@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.bundled import bundled_checkpoint
+from model.checkpoint.bundled import bundled_checkpoint
 from model.checkpoint.files import CONFIG_FILE, SUMS_FILE, WEIGHTS_FILE
 from service.models.store import ModelStore, StoreError
 from tests.service.fakes import until

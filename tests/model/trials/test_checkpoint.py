@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from model.bundled import BUNDLED_NAMES
-from model.checking import TOLERANCE, add_self_test, check_checkpoint
 from model.checkpoint import CheckpointError, open_checkpoint
+from model.checkpoint.bundled import BUNDLED_NAMES
 from model.checkpoint.reference import load_checkpoint
 from model.network.config import ModelConfig
+from model.trials.checkpoint import TOLERANCE, add_self_test, check_checkpoint
 from tests.model.test_checkpoint import (
     edit_config,
     edit_weights,

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _PACKAGE = "dragoman_checkpoints"
-_SOURCE_TREE = Path(__file__).parents[1] / "checkpoints"
+_SOURCE_TREE = Path(__file__).parents[2] / "checkpoints"
 BUNDLED_NAMES = ("zh-en", "en-de")
 
 

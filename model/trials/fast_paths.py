@@ -13,12 +13,12 @@ from datetime import date
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date
 
+from model.backends.device_lost import DeviceLost
 from model.backends.selection import Backend
 from model.checkpoint import StoredCheckpoint
 from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
-from model.device_lost import DeviceLost
 from model.offline import translate_all
 from model.runner import Runner
 

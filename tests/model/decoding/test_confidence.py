@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.confidence import (
+from model.decoding.confidence import (
     NUM_SENTENCE_FEATURES,
     NUM_WORD_FEATURES,
     Calibration,

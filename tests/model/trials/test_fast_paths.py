@@ -7,20 +7,20 @@ from collections.abc import Sequence
 import pytest
 import torch
 
+from model.backends.device_lost import DeviceLost
 from model.backends.selection import Backend
 from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished
-from model.device_lost import DeviceLost
 from model.offline import translate_all
-from model.proving import (
+from model.runner import Runner
+from model.trials.fast_paths import (
     RECORDED_STEPS,
     fault_of,
     proof_sentences,
     proven_precision,
     proven_runner,
 )
-from model.runner import Runner
 from tests.model.network.reference import EOS, tiny_model, tiny_runner
 from tests.model.test_runner import overflowing_model
 

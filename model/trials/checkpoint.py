@@ -20,7 +20,7 @@ from model.checkpoint.files import SELF_TEST_FILE, SUMS_FILE
 from model.checkpoint.reference import Checkpoint, load_checkpoint
 from model.checkpoint.saving import add_to_checkpoint
 from model.files import FileError, read_json
-from model.proving import MOST_SENTENCES, MOST_SOURCE_TOKENS, sample_text
+from model.trials.fast_paths import MOST_SENTENCES, MOST_SOURCE_TOKENS, sample_text
 from model.values import is_whole_number, shown
 
 TOLERANCE = 0.05

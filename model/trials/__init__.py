@@ -1,0 +1,1 @@
+"""What is tried before it is trusted: a checkpoint, the fast paths, the cost of a step."""
