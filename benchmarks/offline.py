@@ -16,7 +16,7 @@ from model.checkpoint.reference import load_checkpoint
 from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
-from service.engine.interfaces import SourceEncoder
+from service.engine.interfaces import SentenceEncoder
 from service.translation.language.segmentation import cut_text
 
 
@@ -39,7 +39,7 @@ def throughput(model: Path, texts: list[str], repeats: int) -> float:
         copied_ids=checkpoint.tokenizer.copied_ids(),
     )
     tokenizer, options = checkpoint.tokenizer, checkpoint.info.decoding
-    encoder = SourceEncoder(tokenizer, "zh", "en", limit)
+    encoder = SentenceEncoder(tokenizer, "zh", "en", limit)
     sentences = [
         SourceSentence(encoder.ids(piece.text), options)
         for text in texts

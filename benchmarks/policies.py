@@ -42,9 +42,9 @@ from service.engine.admission import AdmissionControl
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import (
     EngineRequest,
-    Place,
     SentenceOutcome,
     SentenceTask,
+    Waiter,
     expected_work,
 )
 from service.engine.worker import Worker
@@ -132,7 +132,7 @@ async def serve(
             request = EngineRequest(future, moment, 1, expected_work(sentence))
             future.add_done_callback(functools.partial(_note_end, ended, request))
             task = SentenceTask(sentence, request)
-            task.join(Place(request, 0, is_streamed=False))
+            task.join(Waiter(request, 0, is_streamed=False))
             min(workers, key=lambda worker: worker.load).put([task])
             requests.append(request)
         await asyncio.gather(*(request.future for request in requests))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from model.backends.cores import num_cores
 from model.backends.native import PackedModel
 from model.backends.selection import Backend, make_decoder
-from model.checkpoint import StoredModel
+from model.checkpoint import StoredNetwork
 from model.decoding.decoder import BatchRows, Capacity, Precision, StepRecord, StepShape
 from model.decoding.search_rules import Status
 from model.decoding.search_trace import Fate, SearchTrace, TracedCandidate, TracedStep
@@ -34,13 +34,13 @@ _MAX_WEIGHTS = 300_000_000
 _NUM_LIKELIEST = 8
 
 
-def is_inspectable(model: StoredModel) -> bool:
+def is_inspectable(model: StoredNetwork) -> bool:
     """Whether the network is small enough to be computed again."""
     return sum(map(math.prod, model.weights.shapes.values())) <= _MAX_WEIGHTS
 
 
 def attention_tables(
-    model: StoredModel, source: Sequence[int], target: Sequence[int]
+    model: StoredNetwork, source: Sequence[int], target: Sequence[int]
 ) -> AttentionTables:
     """The attention of a translation in float32 on the CPU; source ids with tags and eos, target
     ids without bos.
@@ -61,7 +61,7 @@ def _rounded(maps: NDArray[np.float32]) -> list[object]:
 class TracedModel(NamedTuple):
     """A model, and how to compute with it; members as for `make_decoder`."""
 
-    model: Transformer | StoredModel | PackedModel
+    model: Transformer | StoredNetwork | PackedModel
     control_ids: Sequence[int]
     byte_ids: Mapping[int, int]
     copied_ids: Mapping[int, int | None]
@@ -69,7 +69,7 @@ class TracedModel(NamedTuple):
     backend: Backend | None
 
 
-def on_cpu(model: StoredModel) -> StoredModel:
+def on_cpu(model: StoredNetwork) -> StoredNetwork:
     """The same model for the CPU, where a trace does not disturb the engine of a GPU."""
     return dataclasses.replace(model, device="cpu")
 

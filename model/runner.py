@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from model.backends.native import PackedModel
 from model.backends.selection import Backend, make_decoder
-from model.checkpoint import StoredModel
+from model.checkpoint import StoredNetwork
 from model.decoding.batch import RunningBatch, StepBatch
 from model.decoding.decoder import Capacity, Precision
 from model.decoding.limits import SentenceLimits
@@ -31,7 +31,7 @@ class Runner:
 
     def __init__(
         self,
-        model: Transformer | StoredModel | PackedModel,
+        model: Transformer | StoredNetwork | PackedModel,
         control_ids: Sequence[int],
         *,
         max_slots: int,

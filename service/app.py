@@ -15,13 +15,13 @@ from pydantic import SecretStr
 
 from service import __version__
 from service.documents.files import FileTranslator
-from service.documents.processes import Bounds
+from service.documents.processes import DocumentBounds
 from service.errors import StorageFailed
 from service.http.access.caller import Access
 from service.http.access.key_ring import KeyRing
 from service.http.bodies import BodyBudget
 from service.http.file_store import FileStore
-from service.http.limits import Limits
+from service.http.limits import RequestLimits
 from service.http.middleware import RequestMiddleware
 from service.http.origins import OriginRule
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
@@ -123,9 +123,9 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
     served = ModelRegistry(settings, models, metrics_)
     dispatcher = served.dispatcher
-    names = [field.name for field in dataclasses.fields(Limits)]
+    names = [field.name for field in dataclasses.fields(RequestLimits)]
     named = {name: getattr(settings, name) for name in names}
-    limits = Limits(**{**named, "deadline_seconds": settings.deadline_seconds or None})
+    limits = RequestLimits(**{**named, "deadline_seconds": settings.deadline_seconds or None})
     request_log = RequestLog(metrics_, _make_tracer(settings))
     return ServerState(
         served,
@@ -134,7 +134,7 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         request_log,
         limits,
         FileStore(),
-        FileTranslator(dispatcher, Bounds(settings.max_document_characters)),
+        FileTranslator(dispatcher, DocumentBounds(settings.max_document_characters)),
         _make_access(settings),
         _make_suggested(settings, dispatcher),
         BodyBudget(settings.max_bodies_bytes),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from model.backends.native import NativeDecoder, PackedModel, has_fast_int8, is_available
-from model.checkpoint import StoredModel
+from model.checkpoint import StoredNetwork
 from model.decoding.decoder import Capacity, Decoder, Precision
 from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.decoding.utf8 import Utf8Tables
@@ -84,7 +84,7 @@ def _require_bfloat16(device: str) -> None:
 
 
 def prepare(
-    model: Transformer | StoredModel | PackedModel,
+    model: Transformer | StoredNetwork | PackedModel,
     control_ids: Sequence[int],
     precision: Precision,
     backend: Backend | None,
@@ -104,7 +104,7 @@ def prepare(
 
 
 def make_decoder(
-    model: Transformer | StoredModel | PackedModel,
+    model: Transformer | StoredNetwork | PackedModel,
     control_ids: Sequence[int],
     capacity: Capacity,
     max_beam: int,
@@ -132,6 +132,6 @@ def make_decoder(
     return make_tensor_decoder(shared, backend, control_ids, *own)
 
 
-def _kind(model: Transformer | StoredModel) -> str:
+def _kind(model: Transformer | StoredNetwork) -> str:
     """The kind of the model's device: "cpu" or "cuda"."""
     return str(model.device).partition(":")[0]

@@ -15,7 +15,7 @@ from model.checkpoint.files import CheckpointError, is_damage, read_sums, verify
 from model.checkpoint.info import CheckpointInfo
 from model.checkpoint.loading import (
     StoredCheckpoint,
-    StoredModel,
+    StoredNetwork,
     open_checkpoint,
     read_complete,
     read_info,
@@ -26,7 +26,7 @@ __all__ = [
     "CheckpointError",
     "CheckpointInfo",
     "StoredCheckpoint",
-    "StoredModel",
+    "StoredNetwork",
     "StoredWeights",
     "is_damage",
     "open_checkpoint",

@@ -28,16 +28,16 @@ from model.values import shown
 
 
 @dataclass(frozen=True)
-class StoredModel:
+class StoredNetwork:
     """A network still on disk, and the device that it is for."""
 
     config: ModelConfig
     weights: StoredWeights
     device: str
 
-    def on(self, device: str) -> StoredModel:
+    def on(self, device: str) -> StoredNetwork:
         """The same weights, to be loaded onto another device."""
-        return StoredModel(self.config, self.weights, device)
+        return StoredNetwork(self.config, self.weights, device)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class StoredCheckpoint:
     """A checkpoint whose files passed the checks but whose weights are not loaded."""
 
     info: CheckpointInfo
-    model: StoredModel
+    model: StoredNetwork
     tokenizer: Tokenizer
 
 
@@ -58,7 +58,7 @@ def open_checkpoint(directory: Path, device: str = "cpu") -> StoredCheckpoint:
     _require_listed(directory, listed, info)
     weights = StoredWeights(directory / WEIGHTS_FILE)
     _require_fit(directory / WEIGHTS_FILE, weights, info.architecture)
-    model = StoredModel(info.architecture, weights, device)
+    model = StoredNetwork(info.architecture, weights, device)
     return StoredCheckpoint(info, model, tokenizer)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from model.checkpoint.info import CheckpointInfo
-from model.checkpoint.loading import StoredModel, open_checkpoint
+from model.checkpoint.loading import StoredNetwork, open_checkpoint
 from model.network.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 
@@ -28,7 +28,7 @@ def load_checkpoint(directory: Path, device: str = "cpu") -> Checkpoint:
     return Checkpoint(stored.info, load_network(stored.model), stored.tokenizer)
 
 
-def load_network(model: StoredModel, dtype: torch.dtype = torch.float32) -> Transformer:
+def load_network(model: StoredNetwork, dtype: torch.dtype = torch.float32) -> Transformer:
     """Load a network onto its device, in evaluation mode. Each weight is converted before it goes
     to the device, which needs memory for `dtype` only."""
     with torch.device("meta"):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from model.text.words import Span
+from model.text.spans import Span
 
 _FLOOR = 0.05
 """Attention that a source word must get for half of its share: words that hardly any target word

@@ -29,7 +29,7 @@ _MOST = 2**21
 """The largest number in a config.json; ModelConfig has narrower bounds."""
 
 
-class Sizes(TypedDict):
+class SharedOptions(TypedDict):
     """Options of ModelConfig with the same names in every family's config.json."""
 
     d_model: int
@@ -135,7 +135,7 @@ class SourceDirectory:
             f"{self.path / 'config.json'}: {name} must be {allowed}, got {shown(value)}"
         )
 
-    def sizes(self) -> Sizes:
+    def sizes(self) -> SharedOptions:
         """The options of ModelConfig that all families share."""
         return {
             "d_model": self.number("d_model"),

@@ -34,7 +34,7 @@ class KV(NamedTuple):
     values: Tensor
 
 
-class Attention(nn.Module):
+class MultiHeadAttention(nn.Module):
     """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
 
     The caller supplies keys and values, so one class serves the encoder, the cached decoder and
@@ -124,7 +124,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = Attention(config.d_model, config.n_heads)
+        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
@@ -150,8 +150,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = Attention(config.d_model, config.n_heads)
-        self.memory_attention = Attention(config.d_model, config.n_heads)
+        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads)
+        self.memory_attention = MultiHeadAttention(config.d_model, config.n_heads)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)
         self.memory_attention_residual = Residual(config)
@@ -186,7 +186,7 @@ class DecoderLayer(nn.Module):
         x: Tensor,
         remember: Callable[[KV], KV],
         mask: Tensor,
-        attend_memory: Callable[[Attention, Tensor], Tensor],
+        attend_memory: Callable[[MultiHeadAttention, Tensor], Tensor],
     ) -> Tensor:
         """Run one new position per row: x (B, 1, D) -> (B, 1, D).
 
@@ -253,7 +253,7 @@ def _within_float16(x: Tensor) -> Tensor:
     return x.clamp(-_FLOAT16_BOUND, _FLOAT16_BOUND) if x.dtype == torch.float16 else x
 
 
-def _self_weights(attention: Attention, x: Tensor, mask: Tensor) -> Tensor:
+def _self_weights(attention: MultiHeadAttention, x: Tensor, mask: Tensor) -> Tensor:
     return attention.weights(x, attention.project_kv(x).keys, mask)
 
 

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from model.network.config import ModelConfig
 from model.network.layers import (
     KV,
-    Attention,
     DecoderLayer,
     Embedding,
     EncoderLayer,
+    MultiHeadAttention,
     additive,
     alibi_bias,
     random_table,
@@ -35,7 +35,7 @@ class StepContext(Protocol):
     def remember(self, layer: int, new: KV) -> KV:
         """Store new (B, H, 1, E) and return the history (B, H, K, E)."""
 
-    def attend_memory(self, layer: int, attention: Attention, x: Tensor) -> Tensor:
+    def attend_memory(self, layer: int, attention: MultiHeadAttention, x: Tensor) -> Tensor:
         """Attend from x (B, 1, D) to the memory of each row's sentence -> (B, 1, D)."""
 
     def key_positions(self) -> Tensor:
@@ -181,5 +181,7 @@ def _remember(context: StepContext, layer: int) -> Callable[[KV], KV]:
     return lambda new: context.remember(layer, new)
 
 
-def _attend_memory(context: StepContext, layer: int) -> Callable[[Attention, Tensor], Tensor]:
+def _attend_memory(
+    context: StepContext, layer: int
+) -> Callable[[MultiHeadAttention, Tensor], Tensor]:
     return lambda attention, x: context.attend_memory(layer, attention, x)

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 import regex
 
+from model.text.spans import Span
+
 _WORD_BOUNDARY = regex.compile(r"(?V1w)\b")
 _GRAPHEME = regex.compile(r"\X")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]")
 _MARK = regex.compile(r"\p{M}")
 _LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
-Span = tuple[int, int]
 
 
-def words(text: str, spans: Sequence[Span]) -> list[Span]:
+def words(text: str, spans: Sequence[tuple[int, int]]) -> list[Span]:
     """The words of a text and its punctuation marks: between the word boundaries of Unicode (UAX
     #29). Where a script has no spaces, between tokens. No grapheme is split."""
     graphemes = {match.start() for match in _GRAPHEME.finditer(text)}
@@ -26,7 +27,7 @@ def words(text: str, spans: Sequence[Span]) -> list[Span]:
     ]
     ends = [*cuts, len(text)]
     return [
-        (start, end)
+        Span(start, end)
         for start, end in zip([0, *cuts], ends, strict=True)
         if start < end and not text[start:end].isspace()
     ]

@@ -71,7 +71,7 @@ def train(recipe: Path, directory: Path, device: torch.device | str) -> Path:
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """The progress of a run; saved with the weights."""
 
     step: int = 0
@@ -95,7 +95,7 @@ class Trainer:
         self.device = torch.device(device)
         if self.device.type == "cuda":
             configure_cuda()
-        self.progress = Progress()
+        self.progress = RunProgress()
         self.log = TrainingLog(directory)
         self._losses: list[float] = []
         self._saved_step: int | None = None
@@ -283,7 +283,7 @@ class Trainer:
         self.log.rewind(self.progress.step)
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.progress = Progress(**state["progress"])
+        self.progress = RunProgress(**state["progress"])
         counts = (self.progress.step, self.progress.epoch, self.progress.batch)
         if not all(is_whole_number(count) and count >= 0 for count in counts):
             raise ValueError(f"its step, epoch and batch are {shown(counts)}")

@@ -214,7 +214,7 @@ def _pattern(language: str) -> re.Pattern[str]:
     return re.compile(frame.format(either), re.IGNORECASE)
 
 
-class Kind(NamedTuple):
+class Substitutes(NamedTuple):
     """Things that can take each other's place: their names in both languages by key, and what
     finds one in a text of each."""
 
@@ -224,7 +224,7 @@ class Kind(NamedTuple):
 
 class NamedGap(NamedTuple):
     gap: Gap
-    kind: Kind
+    kind: Substitutes
 
 
 def name_gaps(pairs: Sequence[Pair], languages: tuple[str, str]) -> list[NamedGap]:
@@ -248,7 +248,7 @@ def with_another_name(named: NamedGap, rng: random.Random) -> Pair:
 
 
 @functools.cache
-def kinds(first: str, second: str) -> tuple[Kind, ...]:
+def kinds(first: str, second: str) -> tuple[Substitutes, ...]:
     """The names that the CLDR has in both languages, by kind."""
     found = []
     for ours, theirs in zip(_catalogues(first), _catalogues(second), strict=True):
@@ -257,7 +257,7 @@ def kinds(first: str, second: str) -> tuple[Kind, ...]:
             _either([name for name, _ in names.values()], first),
             _either([name for _, name in names.values()], second),
         )
-        found.append(Kind(names, patterns))
+        found.append(Substitutes(names, patterns))
     return tuple(found)
 
 
@@ -292,7 +292,7 @@ def _either(names: Sequence[str], language: str) -> re.Pattern[str]:
     return re.compile(f"(?:{either})" if language == "zh" else rf"(?<![\w-])(?:{either})(?![\w-])")
 
 
-def _matches(pair: Pair, kind: Kind) -> tuple[re.Match[str], re.Match[str]] | None:
+def _matches(pair: Pair, kind: Substitutes) -> tuple[re.Match[str], re.Match[str]] | None:
     first, second = (
         list(pattern.finditer(text)) for pattern, text in zip(kind.patterns, pair, strict=True)
     )

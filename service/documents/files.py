@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from service.documents.formats import FileFormat, format_of
-from service.documents.processes import Bounds, Document, DocumentProcesses, Part
+from service.documents.processes import DocumentBounds, DocumentProcesses, Part, SentDocument
 from service.documents.segments import FileOptions
 from service.errors import Overloaded, ServiceError, TooManyAtOnce
 from service.translation.dispatcher import Dispatcher
@@ -55,7 +55,7 @@ class FileTranslator:
     time, so that a long file does not hold back others."""
 
     def __init__(
-        self, dispatcher: Dispatcher, bounds: Bounds | None = None, num_parts: int = 2
+        self, dispatcher: Dispatcher, bounds: DocumentBounds | None = None, num_parts: int = 2
     ) -> None:
         """`bounds`: of each file."""
         self._dispatcher, self._bounds = dispatcher, bounds
@@ -73,7 +73,7 @@ class FileTranslator:
         seconds = work.job.deadline_seconds
         ends_seconds = None if seconds is None else time.monotonic() + seconds
         with self._place(work.client), self._dispatcher.in_progress(work.job):
-            document = Document(work.name, work.content, self._options(work), self._bounds)
+            document = SentDocument(work.name, work.content, self._options(work), self._bounds)
             parts = await self._processes.read(work.client, document)
             run = _FileRun(self._dispatcher, work.job, ends_seconds, parts, on_progress)
             if on_counted is not None:

@@ -45,7 +45,7 @@ _ERRORS = {error.code: error for error in (InvalidDocument, DocumentTooLarge)}
 
 
 @dataclass(frozen=True)
-class Bounds:
+class DocumentBounds:
     """What a document may have to translate, and what its process may take: seconds of CPU time,
     bytes of memory."""
 
@@ -55,13 +55,13 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Document:
+class SentDocument:
     """A document to read and to write. `name`: its ending tells the format."""
 
     name: str
     content: bytes
     options: FileOptions
-    bounds: Bounds | None = None
+    bounds: DocumentBounds | None = None
 
 
 class Part(NamedTuple):
@@ -79,17 +79,19 @@ class DocumentProcesses:
         self._places = asyncio.Semaphore(_MAX_PROCESSES)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def read(self, client: str, document: Document) -> Sequence[Part]:
+    async def read(self, client: str, document: SentDocument) -> Sequence[Part]:
         """What is to be translated. Raises InvalidDocument or DocumentTooLarge."""
         return [Part(*part) for part in json.loads(await self._run(client, document, None))]
 
-    async def write(self, client: str, document: Document, translations: Sequence[str]) -> bytes:
+    async def write(
+        self, client: str, document: SentDocument, translations: Sequence[str]
+    ) -> bytes:
         """The document with the translations of all texts of its parts. Raises InvalidDocument or
         DocumentTooLarge."""
         return await self._run(client, document, translations)
 
     async def _run(
-        self, client: str, document: Document, translations: Sequence[str] | None
+        self, client: str, document: SentDocument, translations: Sequence[str] | None
     ) -> bytes:
         turn = self._turns.setdefault(client, asyncio.Lock())
         async with turn, self._places:
@@ -106,7 +108,7 @@ class DocumentProcesses:
 
 
 def _start(
-    connection: socket.socket, document: Document, translations: Sequence[str] | None
+    connection: socket.socket, document: SentDocument, translations: Sequence[str] | None
 ) -> None:
     """Start a process that answers over the connection."""
     context = multiprocessing.get_context("forkserver")
@@ -119,7 +121,7 @@ def _start(
             raise BlockingIOError(errno.EAGAIN, "no process could be started") from None
 
 
-def _result(answer: bytes, bounds: Bounds | None) -> bytes:
+def _result(answer: bytes, bounds: DocumentBounds | None) -> bytes:
     """What a process answers if it is done; else the error that it ended with is raised."""
     status, rest = answer[:1], answer[1:]
     if status == _DONE:
@@ -136,7 +138,7 @@ def _result(answer: bytes, bounds: Bounds | None) -> bytes:
 
 
 def _serve(
-    connection: socket.socket, document: Document, translations: Sequence[str] | None
+    connection: socket.socket, document: SentDocument, translations: Sequence[str] | None
 ) -> None:
     """The process of a document."""
     _yield_to_the_server()
@@ -173,7 +175,7 @@ def _exit_when_closed(connection: socket.socket) -> None:
     os._exit(1)
 
 
-def _limit(bounds: Bounds) -> None:
+def _limit(bounds: DocumentBounds) -> None:
     limits = ((resource.RLIMIT_AS, bounds.max_bytes), (resource.RLIMIT_CPU, bounds.max_seconds))
     for kind, most in limits:
         _, hard = resource.getrlimit(kind)
@@ -181,7 +183,7 @@ def _limit(bounds: Bounds) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def _done(document: Document, translations: Sequence[str] | None) -> bytes:
+def _done(document: SentDocument, translations: Sequence[str] | None) -> bytes:
     """The document with the translations, or its parts in JSON."""
     parsed = parse_file(document.content, document.name, document.options)
     if translations is not None:

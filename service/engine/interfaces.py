@@ -60,7 +60,7 @@ class Runner(Protocol):
         ...
 
 
-class SourceEncoder:
+class SentenceEncoder:
     """Encodes sentences to source ids with tags and eos; caches those within `max_tokens`."""
 
     def __init__(self, tokenizer: Tokenizer, source: str, target: str, max_tokens: int) -> None:

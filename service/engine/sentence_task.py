@@ -78,7 +78,7 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Place:
+class Waiter:
     """A place of a request that waits for a sentence; `is_streamed`: also for its tokens."""
 
     request: EngineRequest
@@ -96,7 +96,7 @@ class SentenceTask:
     """The first that wanted it."""
     key: SentenceKey | None = None
     """What equal sentences have in common; None: the task is not shared."""
-    places: list[Place] = field(default_factory=list)
+    places: list[Waiter] = field(default_factory=list)
     settled_ids: list[int] = field(default_factory=list)
     handle: int | None = None
     admitted_seconds: float = 0.0
@@ -132,7 +132,7 @@ class SentenceTask:
         self.num_steps += 1
         self._set_level()
 
-    def join(self, place: Place) -> None:
+    def join(self, place: Waiter) -> None:
         """Publish to this place too, and what was streamed until now. The task becomes as urgent as
         the place (priority inheritance, Sha et al. 1990). Runs on the event loop."""
         self.places.append(place)

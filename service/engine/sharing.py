@@ -12,11 +12,11 @@ from model.decoding.sentence import Hypothesis, SourceSentence
 from service.engine.sentence_task import (
     EngineRequest,
     News,
-    Place,
     SentenceKey,
     SentenceOutcome,
     SentenceTask,
     Update,
+    Waiter,
     level_of,
 )
 from service.observability.metrics import ModelMetrics
@@ -52,7 +52,7 @@ class SharedSentences:
         started: list[SentenceTask] = []
         num_found = 0
         for index, sentence in enumerate(sentences, first):
-            place = Place(request, index, sentence.is_streamed)
+            place = Waiter(request, index, sentence.is_streamed)
             key = key_of(sentence) if self.cache.max_bytes else None
             if key and (hypotheses := self.cache.get(key)) is not None:
                 num_found += 1

@@ -26,7 +26,7 @@ from service.errors import (
     printable,
     shown,
 )
-from service.http.limits import Limits
+from service.http.limits import RequestLimits
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART, NO_BODY = "multipart/form-data", ""
@@ -151,7 +151,7 @@ def _expected_bytes(request: Request, max_bytes: int) -> int:
 
 
 def parse_json(
-    body: bytes, limits: Limits, name: str = "body", max_values: int | None = None
+    body: bytes, limits: RequestLimits, name: str = "body", max_values: int | None = None
 ) -> object:
     """Parse JSON; drop a byte order mark. Raises InvalidJson, or BodyTooLarge (too many values).
 
@@ -188,7 +188,7 @@ def _count_separators(text: bytes) -> int:
     return 1 + sum(text.count(separator) for separator in (b",", b"[", b"{"))
 
 
-def parse_form(form: bytes, limits: Limits) -> Strings:
+def parse_form(form: bytes, limits: RequestLimits) -> Strings:
     """Parse a form or a query string; a repeated field becomes a list.
 
     Raises BodyTooLarge or InvalidText.
@@ -228,7 +228,7 @@ def _decode_field(text: bytes) -> str:
     return decode_text(text, "form's field")
 
 
-async def read_multipart(request: Request, limits: Limits, max_bytes: int) -> MultipartForm:
+async def read_multipart(request: Request, limits: RequestLimits, max_bytes: int) -> MultipartForm:
     """Read and parse the body, a slice at a time, so that the event loop stays free.
 
     Raises BodyTooLarge, InvalidText or ClientGone.

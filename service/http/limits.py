@@ -12,7 +12,7 @@ OVER_LIMIT = "request exceeds text limit"
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """Limits of one request, and of the streams of one connection."""
 
     max_body_bytes: int

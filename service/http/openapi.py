@@ -19,7 +19,7 @@ from service.errors import LimitExceeded, ServiceError
 from service.http.access.caller import GOOGLE_HEADER
 from service.http.bodies import JSON
 from service.http.error_answers import ErrorBody
-from service.http.limits import Limits
+from service.http.limits import RequestLimits
 from service.http.request_fields import KEY_FIELDS, RequestModel, value_schema
 from service.translation.job import AUTO
 
@@ -46,7 +46,7 @@ class Offer:
     """What this server offers, as the descriptions name it; no languages and models where these may
     change."""
 
-    limits: Limits
+    limits: RequestLimits
     languages: Sequence[str]
     models: Sequence[str]
 

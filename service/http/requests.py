@@ -26,7 +26,7 @@ from service.http.bodies import (
     read_body,
     read_multipart,
 )
-from service.http.limits import Limits
+from service.http.limits import RequestLimits
 from service.http.request_fields import KEY_FIELDS, RequestModel
 
 _Model = TypeVar("_Model", bound=RequestModel)
@@ -87,7 +87,7 @@ async def read_fields(
     `allowed`: media types; `max_form_bytes`: of a multipart form, if not as of other bodies. Raises
     a ServiceError.
     """
-    limits: Limits = request.app.state.server.limits
+    limits: RequestLimits = request.app.state.server.limits
     fields = await _read(request, limits, allowed, max_form_bytes or limits.max_body_bytes)
     values = fields.json if fields.strings is None else fields.strings
     await request.state.caller.identify(key_of_fields(values))
@@ -105,7 +105,7 @@ def key_of_fields(values: object) -> str | None:
 
 
 async def _read(
-    request: Request, limits: Limits, allowed: Collection[str], max_form_bytes: int
+    request: Request, limits: RequestLimits, allowed: Collection[str], max_form_bytes: int
 ) -> RequestFields:
     media_type = media_type_of(request, allowed)
     query = parse_form(request.scope["query_string"], limits)

@@ -14,7 +14,7 @@ from service.errors import InvalidField, UnknownGlossary
 from service.http.access.caller import Access, Caller
 from service.http.bodies import BodyBudget
 from service.http.file_store import FileStore
-from service.http.limits import Limits
+from service.http.limits import RequestLimits
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.models.registry import ModelRegistry
@@ -36,7 +36,7 @@ class ServerState:
     dispatcher: Dispatcher
     metrics: Metrics
     request_log: RequestLog
-    limits: Limits
+    limits: RequestLimits
     files: FileStore
     file_translator: FileTranslator
     access: Access

@@ -17,7 +17,7 @@ from service.documents.formats import format_of
 from service.errors import ClientGone, DocumentTooLarge, MissingField
 from service.http.bodies import MULTIPART, SentFile
 from service.http.file_store import StoredFile
-from service.http.limits import Limits
+from service.http.limits import RequestLimits
 from service.http.request_log import RequestRecord
 from service.http.requests import RequestFields, read_fields
 from service.http.schemas import TranslateRequest
@@ -54,7 +54,9 @@ async def read_upload(request: Request) -> RequestFields:
     return await read_fields(request, (MULTIPART,), most)
 
 
-def sent_file(limits: Limits, fields: RequestFields, given_name: str | None = None) -> SentFile:
+def sent_file(
+    limits: RequestLimits, fields: RequestFields, given_name: str | None = None
+) -> SentFile:
     """The file in the field `file`; `given_name` replaces its own name.
 
     Raises MissingField, UnsupportedFile or DocumentTooLarge.

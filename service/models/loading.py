@@ -34,7 +34,7 @@ from service.translation.translator import TranslationModel
 if TYPE_CHECKING:
     from model.checkpoint import CheckpointInfo, StoredCheckpoint
     from model.decoding.decoder import Capacity
-    from service.models.runners import Placement, RunnerFactory
+    from service.models.runners import ModelPlacement, RunnerFactory
 
 _logger = logging.getLogger(__name__)
 _USUAL_WORKERS = 2
@@ -66,7 +66,7 @@ class ModelPlan:
 
     path: Path
     info: CheckpointInfo
-    placement: Placement
+    placement: ModelPlacement
     settings: Settings
 
     @property
@@ -277,12 +277,12 @@ def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> Inspecte
     return InspectedModel(model.config, functools.partial(attention_tables, model), traced)
 
 
-def _placement(settings: Settings) -> Placement:
+def _placement(settings: Settings) -> ModelPlacement:
     """Raises StartupError if this machine does not support the settings."""
     from model.backends.devices import resolve_devices
     from model.backends.native import choose_instruction_set
     from model.backends.selection import resolve_backend, resolve_precision
-    from service.models.runners import Placement
+    from service.models.runners import ModelPlacement
 
     try:
         devices = resolve_devices(settings.device)
@@ -293,10 +293,10 @@ def _placement(settings: Settings) -> Placement:
             backend = resolve_backend(settings.backend, devices[0], precision)
     except ValueError as error:
         raise StartupError(str(error)) from error
-    return Placement(devices, precision, backend, instruction_set)
+    return ModelPlacement(devices, precision, backend, instruction_set)
 
 
-def _num_workers(settings: Settings, sizes: Sizes, placement: Placement) -> int:
+def _num_workers(settings: Settings, sizes: Sizes, placement: ModelPlacement) -> int:
     """The `workers` setting, by default two if the native backend has two cores; at most as many as
     have room for the widest beam each. On GPUs one worker a device."""
     from model.backends.cores import num_cores

@@ -41,7 +41,7 @@ _PROOF_SLOTS = 8
 _PROOF_TARGET_TOKENS = 128
 
 
-class Placement(NamedTuple):
+class ModelPlacement(NamedTuple):
     """Devices, precision and backend of a model; None: the best backend. The native backend
     computes with the instruction set (`choose_instruction_set`)."""
 
@@ -61,7 +61,7 @@ class Placement(NamedTuple):
 
 
 def runner_bytes(
-    config: ModelConfig, placement: Placement, capacity: Capacity, max_beam_size: int
+    config: ModelConfig, placement: ModelPlacement, capacity: Capacity, max_beam_size: int
 ) -> int:
     """Memory of a full runner without the weights."""
     held = full_bytes(config, capacity, max_beam_size, placement.precision)
@@ -70,7 +70,7 @@ def runner_bytes(
     return held + step_bytes(config, capacity, placement.precision)
 
 
-def weights_bytes(config: ModelConfig, placement: Placement) -> int:
+def weights_bytes(config: ModelConfig, placement: ModelPlacement) -> int:
     """Memory of the weights on one device."""
     return (packed_bytes if placement.is_native else weight_bytes)(config, placement.precision)
 
@@ -81,7 +81,7 @@ class RunnerFactory:
     def __init__(
         self,
         checkpoint: StoredCheckpoint,
-        placement: Placement,
+        placement: ModelPlacement,
         max_beam_size: int,
     ) -> None:
         self.placement = placement

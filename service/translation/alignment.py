@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from model.decoding.word_attention import Matrix, link_weights, word_attention
-from model.text.words import Span, has_word_characters, words
+from model.text.spans import Span
+from model.text.words import has_word_characters, words
 
 _LEAST_WEIGHT = 0.1
 _MOST_WORDS = 400
@@ -81,7 +82,7 @@ def links_of_alternative(
     """The links of `other`, given those of `best`; the words are spans of the texts, in order."""
     by_word: Mapping[Span, list[AlignmentLink]] = defaultdict(list)
     for link in links:
-        by_word[link.target_start, link.target_end].append(link)
+        by_word[Span(link.target_start, link.target_end)].append(link)
     moved = []
     for old, new in _counterparts(best, best_words, other, other_words):
         start, end = other_words[new]

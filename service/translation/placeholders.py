@@ -10,9 +10,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import regex
+
+from model.text.spans import Span
 
 _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
@@ -101,13 +102,6 @@ _BLOCK_HEAD = regex.compile(
 _LETTER = re.compile(r"[A-Za-z0-9_\u00C0-\u024F]")
 _END_MARKS = ".,;:!?"
 _PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "[", "'": "'", '"': '"'}
-
-
-class Span(NamedTuple):
-    """text[start:end]"""
-
-    start: int
-    end: int
 
 
 class KeptStrings:

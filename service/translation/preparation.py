@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import regex
 
 from model.decoding.sentence import SourceSentence
-from service.engine.interfaces import SourceEncoder
+from model.text.spans import Span
+from service.engine.interfaces import SentenceEncoder
 from service.errors import InvalidField, shown
 from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob, TextFormat
@@ -20,7 +21,7 @@ from service.translation.markup.elements import is_html
 from service.translation.markup.flow import MARK
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart, visible_text
-from service.translation.placeholders import KeptStrings, Span, find_kept
+from service.translation.placeholders import KeptStrings, find_kept
 from service.translation.results import Faults
 from service.translation.sentence.amounts import Amount, find_amounts
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals, is_title
@@ -41,7 +42,7 @@ _LEAST_BEAM = 8
 """The smallest beam of a second translation. The hypothesis with the fewest faults counts."""
 
 
-class Limits(NamedTuple):
+class ModelLimits(NamedTuple):
     """The most tokens of a sentence and of its translation, and the widest beam, of one model."""
 
     source_tokens: int
@@ -52,9 +53,9 @@ class Limits(NamedTuple):
 class Preparation:
     """Prepares the texts of one job. One thread at a time may call it."""
 
-    def __init__(self, tokenizer: Tokenizer, limits: Limits, work: ModelJob) -> None:
+    def __init__(self, tokenizer: Tokenizer, limits: ModelLimits, work: ModelJob) -> None:
         self.tokenizer, self.work, self._limits = tokenizer, work, limits
-        self._encoder = SourceEncoder(tokenizer, work.source, work.target, limits.source_tokens)
+        self._encoder = SentenceEncoder(tokenizer, work.source, work.target, limits.source_tokens)
         self._keep = KeptStrings(work.job.keep) if work.job.keep else None
 
     def require_possible(self) -> None:

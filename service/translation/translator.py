@@ -13,7 +13,7 @@ from service.engine.engine import Engine
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
 from service.translation.job import ModelJob
-from service.translation.preparation import Limits, Preparation
+from service.translation.preparation import ModelLimits, Preparation
 from service.translation.results import TextPiece, TranslationResult
 from service.translation.sentence.document import Sentence
 from service.translation.streaming import JobStream
@@ -51,7 +51,7 @@ class Translator:
     def __init__(self, model: TranslationModel, engine: Engine) -> None:
         self.name, self.engine = model.name, engine
         self._tokenizer, self._confidence = model.tokenizer, model.confidence
-        self._limits = Limits(
+        self._limits = ModelLimits(
             model.max_source_tokens, engine.max_target_tokens, engine.max_beam_size
         )
         self._inspector = Inspector(model.inspected, model.tokenizer, engine.max_target_tokens)

@@ -16,7 +16,7 @@ from torch import Tensor
 from model.backends.pytorch.rows import RowTable
 from model.decoding.decoder import StepShape
 from model.network.config import ModelConfig
-from model.network.layers import KV, Attention, additive
+from model.network.layers import KV, MultiHeadAttention, additive
 
 
 class RowCache:
@@ -148,7 +148,7 @@ class StepRows:
     def remember(self, layer: int, new: KV) -> KV:
         return self._rows.append(layer, self.positions, new, self._target_length)
 
-    def attend_memory(self, layer: int, attention: Attention, x: Tensor) -> Tensor:
+    def attend_memory(self, layer: int, attention: MultiHeadAttention, x: Tensor) -> Tensor:
         """Attend to the memory once per sentence; its hypotheses share it without a copy.
 
         x (R, 1, D) is grouped to (N, K, D), attends to (N, H, S, E), and returns to (R, 1, D).

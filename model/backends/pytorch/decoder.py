@@ -18,7 +18,7 @@ from model.backends.pytorch.recording import CudaRecorder
 from model.backends.pytorch.search import Search
 from model.backends.pytorch.step import Step
 from model.backends.pytorch.transfer import DeviceToHost, Transfer
-from model.checkpoint import StoredModel
+from model.checkpoint import StoredNetwork
 from model.checkpoint.reference import load_network
 from model.decoding.decoder import (
     BatchRows,
@@ -133,7 +133,7 @@ class TensorDecoder:
         self._search.copy_slots(targets, sources)
 
 
-def load(model: Transformer | StoredModel, precision: Precision) -> Transformer:
+def load(model: Transformer | StoredNetwork, precision: Precision) -> Transformer:
     """A model in this precision on its device. Raises MemoryError if it does not fit."""
     dtype = dtype_of(precision)
     try:

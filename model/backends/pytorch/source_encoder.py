@@ -26,7 +26,7 @@ from model.backends.pytorch.cache import MemoryCache
 from model.backends.pytorch.recording import Recorder, Recording, record_all, rounded
 from model.decoding.decoder import Capacity
 from model.network.config import ModelConfig
-from model.network.layers import KV, Attention
+from model.network.layers import KV, MultiHeadAttention
 from model.network.transformer import Transformer
 
 _SHORTEST = 16
@@ -88,7 +88,7 @@ def source_table(
 
 
 def _self_attention(
-    attention: Attention, projection: Projections, mask: Tensor
+    attention: MultiHeadAttention, projection: Projections, mask: Tensor
 ) -> Callable[[Tensor], Tensor]:
     def attend(x: Tensor) -> Tensor:
         projected = projection(x).unflatten(-1, (3, attention.n_heads, -1))
@@ -115,7 +115,7 @@ class Projections(NamedTuple):
         return F.linear(x, self.weight, self.bias)
 
 
-def self_projection(attention: Attention) -> Projections:
+def self_projection(attention: MultiHeadAttention) -> Projections:
     """Queries, keys and values of self-attention."""
     return Projections.of([attention.q_proj, attention.k_proj, attention.v_proj])
 

@@ -27,7 +27,7 @@ _SYSTEM_PARAMETERS = ("key", "alt", "prettyPrint", "quotaUser", "access_token", 
 router = foreign_router()
 
 
-class TextRequest(RequestModel):
+class GoogleTextRequest(RequestModel):
     """The fields of translating. An empty source means to detect it, as null does."""
 
     quiet = _SYSTEM_PARAMETERS
@@ -50,7 +50,7 @@ class TextRequest(RequestModel):
         return TranslateRequest.from_json(given)
 
 
-class DetectRequest(RequestModel):
+class GoogleDetectRequest(RequestModel):
     """The texts whose languages are asked for."""
 
     quiet = _SYSTEM_PARAMETERS
@@ -58,7 +58,7 @@ class DetectRequest(RequestModel):
     q: Texts
 
 
-class LanguagesRequest(RequestModel):
+class GoogleLanguagesRequest(RequestModel):
     """`target`: the language of the names; without it there are none. A language that the server
     does not know stands for English."""
 
@@ -74,7 +74,7 @@ class LanguagesRequest(RequestModel):
 @router.api_route(PATH, methods=[*READ, "POST"])
 async def translate(request: Request) -> dict[str, Any]:
     """Translate one text or several."""
-    asked = await read_request(request, TextRequest)
+    asked = await read_request(request, GoogleTextRequest)
     translations = await translate_texts(request, asked.wanted())
     return {"data": {"translations": list(map(_rendered, translations))}}
 
@@ -83,7 +83,7 @@ async def translate(request: Request) -> dict[str, Any]:
 async def detect(request: Request) -> dict[str, Any]:
     """The language of each text."""
     state = server_state(request)
-    asked = await read_request(request, DetectRequest)
+    asked = await read_request(request, GoogleDetectRequest)
     texts = listed(asked.q)
     state.limits.check_texts("q", texts)
     detections = [
@@ -97,7 +97,7 @@ async def detect(request: Request) -> dict[str, Any]:
 async def languages(request: Request) -> dict[str, Any]:
     """The languages, with names if the request says in which language."""
     state = server_state(request)
-    asked = await read_request(request, LanguagesRequest)
+    asked = await read_request(request, GoogleLanguagesRequest)
     codes = state.dispatcher.languages
     if asked.target is None:
         return {"data": {"languages": [{"language": code} for code in codes]}}

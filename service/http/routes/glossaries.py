@@ -21,7 +21,7 @@ from service.http.bodies import (
     parse_json,
     read_body,
 )
-from service.http.limits import Limits
+from service.http.limits import RequestLimits
 from service.http.openapi import WITH_ACCESS, WITH_BODY, describe_errors, described_router
 from service.http.request_fields import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
 from service.http.state import ServerState, server_state
@@ -155,7 +155,7 @@ async def _read(request: Request, state: ServerState) -> tuple[_Description, lis
     return description, await asyncio.to_thread(read_entries, text, media_type or CSV)
 
 
-def _parse_whole(body: bytes, limits: Limits) -> _Whole:
+def _parse_whole(body: bytes, limits: RequestLimits) -> _Whole:
     """Raises a ServiceError."""
     return _Whole.from_json(parse_json(body, limits, max_values=_MOST_VALUES))
 

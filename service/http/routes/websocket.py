@@ -26,7 +26,7 @@ from service.http.access.caller import Caller, key_of_head
 from service.http.answers import ErrorMessage, RequestId, render, render_piece
 from service.http.bodies import parse_json
 from service.http.error_answers import unforeseen
-from service.http.limits import Limits
+from service.http.limits import RequestLimits
 from service.http.request_log import RequestRecord, request_id_of
 from service.http.requests import key_of_fields
 from service.http.schemas import TranslateRequest
@@ -267,7 +267,7 @@ class Connection:
             await self._socket.close(code, reason)
 
 
-def _parse(message: str | bytes, limits: Limits) -> dict[str, Any]:
+def _parse(message: str | bytes, limits: RequestLimits) -> dict[str, Any]:
     if isinstance(message, bytes):
         raise InvalidMessage("a message must be a text frame with JSON, got a binary frame")
     values = parse_json(message.encode(), limits, "message")

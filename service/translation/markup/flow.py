@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.placeholders import Span
+from model.text.spans import Span
 
 MARK = "\ufffc"
 """Stands for one kept string (OBJECT REPLACEMENT CHARACTER)."""

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
+from model.text.spans import Span
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.flow import FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token
-from service.translation.placeholders import Span, find_kept
+from service.translation.placeholders import find_kept
 
 _LINE_BREAK = regex.compile(r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)")
 _CHOICE = regex.compile(r"\s*+\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import regex
 
+from model.text.spans import Span
 from service.translation.alignment import AlignmentLink
-from service.translation.placeholders import Span
 
 _WORD = regex.compile(r"[\p{L}\p{N}\ufffc]")
 _ORDINAL_END = regex.compile(r"(?<=\p{N})(?:st|nd|rd|th)\b")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from model.decoding.sentence import SourceSentence
+from model.text.spans import Span
 from service.translation.glossary import Match
 from service.translation.language.segmentation import Piece, spaced_gap
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
-from service.translation.placeholders import Span
 from service.translation.sentence.capitals import in_sentence_case, in_small_letters, is_in_capitals
 from service.translation.sentence.carriers import Carriers
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
+from model.text.spans import Span
 from service.translation.alignment import AlignmentLink
 from service.translation.glossary import GlossaryEntry, GlossaryMatcher, Match
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import Placement
-from service.translation.placeholders import Span
 from service.translation.sentence.carriers import MarkedText, Replaced, Replacement, moved_links
 
 _WORDS = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)

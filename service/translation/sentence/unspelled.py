@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import regex
 
+from model.text.spans import Span
 from service.translation.language.segmentation import EMOJI, is_spaced, letters
-from service.translation.placeholders import Span
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer

@@ -14,7 +14,7 @@ from model.checkpoint.bundled import BUNDLED_NAMES
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
-from service.engine.interfaces import SourceEncoder
+from service.engine.interfaces import SentenceEncoder
 from service.translation.language.segmentation import cut_text
 from tests.model.importers.originals import Corpus, pieces_of
 
@@ -64,7 +64,7 @@ def test_every_sentence_of_every_text_fits_and_nothing_is_lost(
     tokenizer: Tokenizer, text: str, form: str, limit: int
 ) -> None:
     text = unicodedata.normalize("NFD" if form == "NFD" else "NFC", text)
-    encoder = SourceEncoder(tokenizer, "en", "zh", limit)
+    encoder = SentenceEncoder(tokenizer, "en", "zh", limit)
     pieces = cut_text(text, "en", limit, encoder.count)
     assert "".join(piece.text for piece in pieces) == text
     sentences = [piece.text for piece in pieces if piece.is_sentence]

@@ -14,7 +14,7 @@ from model.backends.pytorch.eager import EagerNetwork
 from model.backends.pytorch.search import Search
 from model.backends.pytorch.transfer import Transfer
 from model.backends.selection import Backend
-from model.checkpoint import StoredModel
+from model.checkpoint import StoredNetwork
 from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, Hypothesis, SourceSentence
@@ -58,7 +58,7 @@ def tiny_model(vocab_size: int = 13, seed: int = 0, **changes: Any) -> Transform
 
 
 def tiny_runner(
-    model: Transformer | StoredModel,
+    model: Transformer | StoredNetwork,
     max_slots: int = 16,
     max_rows: int = 64,
     precision: Precision = "float32",

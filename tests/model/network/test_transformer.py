@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from model.network import attention_maps, plain
-from model.network.layers import Attention, FeedForward, Residual
+from model.network.layers import FeedForward, MultiHeadAttention, Residual
 from model.network.parameters import alibi_slopes, sinusoids
 from model.network.transformer import Transformer
 from tests.model.network.reference import BOS, EOS, VARIANTS, tiny_model
@@ -25,7 +25,7 @@ def random_ids(n_rows: int, length: int, seed: int = 1) -> Tensor:
     return torch.randint(4, 13, (n_rows, length), generator=generator)
 
 
-def copy_attention(theirs: nn.MultiheadAttention, ours: Attention) -> None:
+def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:
     projections = (ours.q_proj, ours.k_proj, ours.v_proj)
     theirs.in_proj_weight.copy_(torch.cat([p.weight for p in projections]))
     theirs.in_proj_bias.copy_(torch.cat([p.bias for p in projections]))

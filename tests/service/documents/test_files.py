@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from service.documents.files import FileJob, FileTranslator
-from service.documents.processes import Bounds, Document, DocumentProcesses
+from service.documents.processes import DocumentBounds, DocumentProcesses, SentDocument
 from service.errors import (
     DeadlineExceeded,
     DocumentTooLarge,
@@ -43,7 +43,7 @@ class Wired:
         models = ModelRegistry(settings, [fake_model(self.runner)], Metrics())
         self.dispatcher = models.dispatcher
         (self.engine,) = models.pool.engines.values()
-        self.files = FileTranslator(self.dispatcher, Bounds(max_characters))
+        self.files = FileTranslator(self.dispatcher, DocumentBounds(max_characters))
 
 
 @contextlib.asynccontextmanager
@@ -157,9 +157,9 @@ async def test_too_many_files_at_once_are_refused() -> None:
         assert (await wired.files.translate(file(b"b"))).content == b"B"
 
 
-LONG = Document("a.html", b"<p>" * 20_000_000, OPTIONS)
+LONG = SentDocument("a.html", b"<p>" * 20_000_000, OPTIONS)
 """It takes minutes."""
-SHORT = Document("a.txt", b"One.\nTwo.", OPTIONS, Bounds(100))
+SHORT = SentDocument("a.txt", b"One.\nTwo.", OPTIONS, DocumentBounds(100))
 
 
 def documents() -> list[psutil.Process]:
@@ -170,12 +170,14 @@ def documents() -> list[psutil.Process]:
 @pytest.mark.parametrize(
     ("bounds", "sentence"),
     [
-        (Bounds(100, max_seconds=1), "more than 1 seconds or 1024 MiB"),
-        (Bounds(100, max_bytes=2**27), "more than 20 seconds or 128 MiB"),
+        (DocumentBounds(100, max_seconds=1), "more than 1 seconds or 1024 MiB"),
+        (DocumentBounds(100, max_bytes=2**27), "more than 20 seconds or 128 MiB"),
     ],
 )
-async def test_a_document_beyond_its_bounds_is_refused(bounds: Bounds, sentence: str) -> None:
-    document = Document("a.html", b"<a>" * 1_500_000, OPTIONS, bounds)
+async def test_a_document_beyond_its_bounds_is_refused(
+    bounds: DocumentBounds, sentence: str
+) -> None:
+    document = SentDocument("a.html", b"<a>" * 1_500_000, OPTIONS, bounds)
     processes = DocumentProcesses()
     with pytest.raises(DocumentTooLarge, match=sentence):
         await processes.read("a", document)

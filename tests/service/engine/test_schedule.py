@@ -12,7 +12,7 @@ import pytest
 from model.decoding.step_cost import StepCost
 from service.engine.admission import AdmissionControl
 from service.engine.schedule import Schedule
-from service.engine.sentence_task import Place, SentenceTask, expected_work, most_work
+from service.engine.sentence_task import SentenceTask, Waiter, expected_work, most_work
 from service.errors import Overloaded
 from tests.service.conftest import MakeTasks
 from tests.service.fakes import FakeRunner, sentence
@@ -219,7 +219,7 @@ def test_a_sentence_of_a_document_becomes_as_urgent_as_who_joins_it(tasks_of: Ma
     shared, *_ = tasks_of(*[4] * 50)
     (urgent,) = tasks_of(4)
     assert shared.level > urgent.level
-    shared.join(Place(urgent.request, 0, is_streamed=False))
+    shared.join(Waiter(urgent.request, 0, is_streamed=False))
     assert shared.level == urgent.level
 
 

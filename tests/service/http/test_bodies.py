@@ -26,11 +26,11 @@ from service.http.bodies import (
     parse_json,
     read_multipart,
 )
-from service.http.limits import Limits
+from service.http.limits import RequestLimits
 from tests.service.fakes import until
 from tests.service.http.wire_client import ServerProcess, answer_of, read_to_end
 
-LIMITS = Limits(2**20, 20_000, 500, 16, 64, 300.0, None)
+LIMITS = RequestLimits(2**20, 20_000, 500, 16, 64, 300.0, None)
 KIND = b"multipart/form-data; boundary=B"
 END = b"--B--\r\n"
 BUDGET_BYTES, BODY_BYTES = 50_000, 20_000
@@ -61,7 +61,7 @@ def request_with(chunks: Sequence[bytes], kind: bytes = KIND) -> Request:
     return Request({**scope, "app": app}, receive)
 
 
-def read(*chunks: bytes, kind: bytes = KIND, limits: Limits = LIMITS) -> MultipartForm:
+def read(*chunks: bytes, kind: bytes = KIND, limits: RequestLimits = LIMITS) -> MultipartForm:
     return asyncio.run(read_multipart(request_with(chunks, kind), limits, limits.max_body_bytes))
 
 

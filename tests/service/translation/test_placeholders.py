@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.translation.placeholders import KeptStrings, Span, find_kept, occurs
+from model.text.spans import Span
+from service.translation.placeholders import KeptStrings, find_kept, occurs
 from tests.service.translation.code_tokens import CODE, FRAMES
 
 DATA = Path(__file__).parents[2] / "data"
