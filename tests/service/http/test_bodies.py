@@ -30,7 +30,7 @@ from service.http.limits import RequestLimits
 from tests.service.fakes import until
 from tests.service.http.wire_client import ServerProcess, answer_of, read_to_end
 
-LIMITS = RequestLimits(2**20, 20_000, 500, 16, 64, 300.0, None)
+LIMITS = RequestLimits(2**20, 20_000, 500, 16, 256, 64, 300.0, None)
 KIND = b"multipart/form-data; boundary=B"
 END = b"--B--\r\n"
 BUDGET_BYTES, BODY_BYTES = 50_000, 20_000

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from model.checkpoint.bundled import bundled_checkpoint
-from model.checkpoint.files import CONFIG_FILE, SUMS_FILE, WEIGHTS_FILE
+from model.checkpoint.files import CONFIG_FILE, WEIGHTS_FILE, write_sums
 from service.models.store import ModelStore, StoreError
 from tests.service.fakes import until
 
@@ -35,8 +36,9 @@ def write_checkpoint(directory: Path, name: str) -> Path:
     checkpoint = directory / "checkpoint"
     checkpoint.mkdir()
     (checkpoint / CONFIG_FILE).write_text(json.dumps({**config, "name": name}), encoding="utf-8")
-    for file in (SUMS_FILE, WEIGHTS_FILE):
-        (checkpoint / file).touch()
+    (checkpoint / config["tokenizer"]["source"]).touch()
+    save_file({}, checkpoint / WEIGHTS_FILE)
+    write_sums(checkpoint, {file.name: file for file in checkpoint.iterdir()})
     return checkpoint
 
 
