@@ -7,14 +7,18 @@ Stemmers such as Snowball's match more, also "organ" and "organization".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import regex
 
 from service.errors import InvalidField, shown
+from service.translation.automaton import Automaton
 from service.translation.markup.flow import MARK
+from service.translation.placeholders import Span
 
 MAX_TERMS, MAX_TERM_CHARACTERS = 1000, 200
 """Of a glossary in a request."""
@@ -62,28 +66,46 @@ class _Word(NamedTuple):
     end: int
 
 
-class _Pattern(NamedTuple):
-    """The words of an entry's source."""
+class _Numbered(NamedTuple):
+    """An entry; of several for the same words the last one counts."""
 
-    words: tuple[str, ...]
+    number: int
     entry: GlossaryEntry
 
 
+class _Terms:
+    """Entries by the words of their sources."""
+
+    def __init__(self, terms: Iterable[tuple[Sequence[str], _Numbered]]) -> None:
+        self._entries: dict[tuple[str, ...], list[_Numbered]] = {}
+        for words, numbered in terms:
+            self._entries.setdefault(tuple(words), []).append(numbered)
+        self._automaton = Automaton([words[::-1] for words in self._entries])
+
+    def lengths(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        """At each place the lengths of the terms that begin there, longest first."""
+        return list(self._automaton.lengths(reversed(words)))[::-1]
+
+    def at(self, words: Sequence[str], place: int, length: int) -> Sequence[_Numbered]:
+        """The entries of the term of this length that begins at the place."""
+        return self._entries[tuple(words[place : place + length])]
+
+
 class GlossaryMatcher:
-    """Finds the entries of a glossary in sentences of one language, in time linear in the
-    sentence, times the entries that begin with the same word."""
+    """Finds the entries of a glossary in sentences of one language, in time linear in the sentence
+    and independent of the number of entries."""
 
     def __init__(self, entries: Sequence[GlossaryEntry], language: str) -> None:
         """Of several entries for the same term the last one counts."""
         self._language = language.split("-")[0].lower()
-        self._patterns: dict[str, list[_Pattern]] = {}
         distinct = {(entry.source, entry.case_sensitive): entry for entry in entries}
-        for entry in distinct.values():
-            words = tuple(word.text for word in _words(entry.source))
-            self._patterns.setdefault(self._key(words[0]), []).append(_Pattern(words, entry))
-        for patterns in self._patterns.values():
-            patterns.reverse()
-            patterns.sort(key=lambda pattern: len(pattern.words), reverse=True)
+        self._entries = list(map(_Numbered, itertools.count(), distinct.values()))
+        self._as_written = _Terms(
+            (_WORD.findall(one.entry.source), one)
+            for one in self._entries
+            if one.entry.case_sensitive
+        )
+        self._by_stem = self._stemmed(one for one in self._entries if not one.entry.case_sensitive)
 
     def find(self, text: str, *, ignores_case: bool = False) -> list[Match]:
         """The terms of a sentence, leftmost first, of several the longest; they do not overlap.
@@ -91,31 +113,54 @@ class GlossaryMatcher:
         `ignores_case`: the sentence was in capitals, so that nothing is known of its case.
         """
         words, found, place = list(_words(text)), [], 0
+        sides = [
+            (terms, keys, terms.lengths(keys)) for terms, keys in self._sides(words, ignores_case)
+        ]
         while place < len(words):
-            pattern = self._longest(words, place, ignores_case=ignores_case)
-            if pattern is None:
-                place += 1
-                continue
-            last = place + len(pattern.words)
-            found.append(Match(words[place].start, words[last - 1].end, pattern.entry))
-            place = last
+            longest = [
+                (lengths[place][0], terms.at(keys, place, lengths[place][0])[-1])
+                for terms, keys, lengths in sides
+                if lengths[place]
+            ]
+            length, numbered = max(longest, default=(1, None))
+            if numbered is not None:
+                end = words[place + length - 1].end
+                found.append(Match(words[place].start, end, numbered.entry))
+            place += length
         return found
 
-    def _longest(
-        self, words: Sequence[_Word], place: int, *, ignores_case: bool
-    ) -> _Pattern | None:
-        for pattern in self._patterns.get(self._key(words[place].text), ()):
-            part = words[place : place + len(pattern.words)]
-            if len(part) == len(pattern.words) and self._is_match(pattern, part, ignores_case):
-                return pattern
-        return None
+    def find_each(self, text: str) -> dict[GlossaryEntry, list[Span]]:
+        """The spans of each entry that the text has, as if the glossary had no other."""
+        words = list(_words(text))
+        found: dict[GlossaryEntry, list[Span]] = {}
+        for terms, keys in self._sides(words, ignores_case=False):
+            for place, lengths in enumerate(terms.lengths(keys)):
+                for length in lengths:
+                    span = Span(words[place].start, words[place + length - 1].end)
+                    for _, entry in terms.at(keys, place, length):
+                        spans = found.setdefault(entry, [])
+                        if not spans or spans[-1].end <= span.start:
+                            spans.append(span)
+        return found
 
-    def _is_match(self, pattern: _Pattern, words: Sequence[_Word], ignores_case: bool) -> bool:
-        if pattern.entry.case_sensitive and not ignores_case:
-            return all(one == word.text for one, word in zip(pattern.words, words, strict=True))
-        return all(
-            self._key(one) == self._key(word.text)
-            for one, word in zip(pattern.words, words, strict=True)
+    def _sides(
+        self, words: Sequence[_Word], ignores_case: bool
+    ) -> Iterator[tuple[_Terms, Sequence[str]]]:
+        """Terms, and the words as those are compared with them."""
+        stems = [self._key(word.text) for word in words]
+        if ignores_case:
+            yield self._all_by_stem, stems
+        else:
+            yield self._as_written, [word.text for word in words]
+            yield self._by_stem, stems
+
+    @functools.cached_property
+    def _all_by_stem(self) -> _Terms:
+        return self._stemmed(self._entries)
+
+    def _stemmed(self, entries: Iterable[_Numbered]) -> _Terms:
+        return _Terms(
+            ([self._key(word) for word in _WORD.findall(one.entry.source)], one) for one in entries
         )
 
     def _key(self, word: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 import regex
 
 from model.text.spans import Span
+from service.translation.automaton import Automaton
 
 _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
@@ -105,52 +106,19 @@ _PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "[", "'": "'", '"': '"'}
 
 
 class KeptStrings:
-    """Finds the strings that a request names, by an automaton (Aho and Corasick 1975), in time
-    linear in the text. A string counts where no other letter or digit touches it."""
+    """Finds the strings that a request names, in time linear in the text. A string counts where no
+    other letter or digit touches it."""
 
     def __init__(self, strings: Iterable[str]) -> None:
-        self._children: list[dict[str, int]] = [{}]
-        self._lengths: list[tuple[int, ...]] = [()]
-        for string in strings:
-            self._add(string)
-        self._fallbacks = [0] * len(self._children)
-        self._set_fallbacks()
+        self._automaton = Automaton(strings)
 
     def find(self, text: str) -> Iterator[Span]:
         """The longest string that ends at each place, in order of the ends."""
-        node = 0
-        for end, char in enumerate(text, 1):
-            node = self._after(node, char)
-            if (lengths := self._lengths[node]) and not _is_inside_word(text, end):
+        for end, lengths in enumerate(self._automaton.lengths(text), 1):
+            if lengths and not _is_inside_word(text, end):
                 starts = (end - length for length in lengths)
                 if (start := next((s for s in starts if not _is_inside_word(text, s)), -1)) >= 0:
                     yield Span(start, end)
-
-    def _add(self, string: str) -> None:
-        node = 0
-        for char in string:
-            if char not in self._children[node]:
-                self._children[node][char] = len(self._children)
-                self._children.append({})
-                self._lengths.append(())
-            node = self._children[node][char]
-        self._lengths[node] = (len(string),)
-
-    def _set_fallbacks(self) -> None:
-        """Each node falls back to that of the longest end of its own text, whose strings end there
-        too."""
-        nodes = [0]
-        for node in nodes:
-            for char, child in self._children[node].items():
-                if node:
-                    self._fallbacks[child] = self._after(self._fallbacks[node], char)
-                self._lengths[child] += self._lengths[self._fallbacks[child]]
-                nodes.append(child)
-
-    def _after(self, node: int, char: str) -> int:
-        while node and char not in self._children[node]:
-            node = self._fallbacks[node]
-        return self._children[node].get(char, 0)
 
 
 def find_kept(

@@ -7,6 +7,7 @@ them (0.93 of 346, here 0.97) and a lower BLEU, and at times it repeated itself.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 import regex
@@ -23,6 +24,8 @@ _ROOM = regex.compile(rf"[^{MARK}]+")
 _LETTER = regex.compile(r"\p{L}")
 _WORD = regex.compile(rf"[\p{{L}}\p{{N}}{MARK}]")
 _END_MARKS = ".!?。！？"
+_NOWHERE = Span(0, 0)
+_SENTENCES_AT_ONCE = 8
 
 
 def place_terms(
@@ -94,13 +97,28 @@ def _missing(
 ) -> Iterator[Match]:
     """The terms that have no translation of their own in the text: at their linked words, or
     anywhere else."""
-    for entry in dict.fromkeys(match.entry for match in terms):
-        wanted = GlossaryEntry(entry.target, entry.target, entry.case_sensitive)
-        has = [Span(one.start, one.end) for one in GlossaryMatcher([wanted], language).find(text)]
-        own = [match for match in terms if match.entry == entry]
-        there = [match for match in own if _touches(spans.get(match), has)]
-        others = [match for match in own if match not in there]
-        yield from others[max(0, len(has) - len(there)) :]
+    own: dict[GlossaryEntry, list[Match]] = {}
+    for match in terms:
+        own.setdefault(match.entry, []).append(match)
+    wanted = {entry: _wanted(entry) for entry in own}
+    has = _targets(tuple(wanted.values()), language).find_each(text)
+    for entry, matches in own.items():
+        found = has.get(wanted[entry], ())
+        covered = {place for span in found for place in range(*span)}
+        others = [one for one in matches if covered.isdisjoint(range(*spans.get(one, _NOWHERE)))]
+        num_there = len(matches) - len(others)
+        yield from others[max(0, len(found) - num_there) :]
+
+
+def _wanted(entry: GlossaryEntry) -> GlossaryEntry:
+    """The entry's translation as a term."""
+    return GlossaryEntry(entry.target, entry.target, entry.case_sensitive)
+
+
+@functools.lru_cache(_SENTENCES_AT_ONCE)
+def _targets(entries: tuple[GlossaryEntry, ...], language: str) -> GlossaryMatcher:
+    """Finds the translations of a sentence's terms in all of its versions."""
+    return GlossaryMatcher(entries, language)
 
 
 def _in_small(spans: dict[Match, Span], text: str) -> Iterator[Match]:
@@ -109,10 +127,6 @@ def _in_small(spans: dict[Match, Span], text: str) -> Iterator[Match]:
         target = spelled(match)
         if target != target.lower() == text[start:end]:
             yield match
-
-
-def _touches(span: Span | None, others: Sequence[Span]) -> bool:
-    return span is not None and any(a < span.end and span.start < b for a, b in others)
 
 
 def _cased(match: Match, text: str, span: Span) -> str:

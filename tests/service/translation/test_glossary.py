@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import InvalidField
-from service.translation.glossary import GlossaryEntry, GlossaryMatcher, check_entries
+from service.translation.glossary import GlossaryEntry, GlossaryMatcher, check_entries, stem
 from service.translation.markup.flow import MARK
 from service.translation.sentence.carriers import MarkedText
 from service.translation.sentence.terms import lacks, place_terms
@@ -73,6 +73,68 @@ def test_matches_lie_in_the_text_in_order(text: str, sources: list[str]) -> None
     for match in matches:
         assert position <= match.start < match.end <= len(text)
         position = match.end
+
+
+WORDS_OF_TERMS = st.lists(
+    st.sampled_from(["a", "A", "as", "As", "b", "B", "."]), min_size=1, max_size=4
+).map(" ".join)
+ENTRIES = st.builds(GlossaryEntry, WORDS_OF_TERMS, st.sampled_from(["x", "y"]), st.booleans())
+
+
+def matches_at(
+    words: list[str], place: int, entries: list[GlossaryEntry], *, ignores_case: bool
+) -> list[tuple[int, int]]:
+    """The lengths and numbers of the entries that begin at this word."""
+    found = []
+    distinct = {(entry.source, entry.case_sensitive): entry for entry in entries}
+    for number, entry in enumerate(distinct.values()):
+        term = entry.source.split()
+        part = words[place : place + len(term)]
+        is_exact = entry.case_sensitive and not ignores_case
+        if (
+            part == term
+            if is_exact
+            else [stem(w, "en") for w in part] == [stem(w, "en") for w in term]
+        ):
+            found.append((len(term), number))
+    return found
+
+
+@given(
+    st.lists(st.sampled_from(["a", "A", "as", "As", "b", "B", "."]), max_size=12),
+    st.lists(ENTRIES, max_size=8),
+    st.booleans(),
+)
+def test_terms_are_the_longest_and_last_at_each_place(
+    words: list[str], entries: list[GlossaryEntry], ignores_case: bool
+) -> None:
+    distinct = list({(entry.source, entry.case_sensitive): entry for entry in entries}.values())
+    expected, place = [], 0
+    while place < len(words):
+        length, number = max(
+            matches_at(words, place, entries, ignores_case=ignores_case), default=(1, -1)
+        )
+        if number >= 0:
+            expected.append((" ".join(words[place : place + length]), distinct[number]))
+        place += length
+    text = " ".join(words)
+    matches = GlossaryMatcher(entries, "en").find(text, ignores_case=ignores_case)
+    assert [(text[match.start : match.end], match.entry) for match in matches] == expected
+
+
+@given(
+    st.lists(st.sampled_from(["a", "A", "as", "b", "."]), max_size=12).map(" ".join),
+    st.lists(ENTRIES, max_size=8),
+)
+def test_each_term_is_found_as_if_it_were_the_only_one(
+    text: str, entries: list[GlossaryEntry]
+) -> None:
+    each = GlossaryMatcher(entries, "en").find_each(text)
+    alone = {
+        entry: [(match.start, match.end) for match in GlossaryMatcher([entry], "en").find(text)]
+        for entry in {(entry.source, entry.case_sensitive): entry for entry in entries}.values()
+    }
+    assert each == {entry: spans for entry, spans in alone.items() if spans}
 
 
 @pytest.mark.parametrize(

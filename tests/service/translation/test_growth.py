@@ -12,6 +12,7 @@ from service.documents.formats import parse_file
 from service.errors import DocumentTooLarge, InvalidDocument
 from service.translation.checks.differences import check_sentence
 from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.glossary import GlossaryEntry, GlossaryMatcher
 from service.translation.language.segmentation import cut_text
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
@@ -80,6 +81,29 @@ def test_eight_times_the_text_takes_far_less_than_64_times_as_long(work: str, un
     act, length, _ = WORK[work]
     short, long = (unit * (size // len(unit)) for size in (length, 8 * length))
     assert _takes_less(lambda: act(long), 30, lambda: act(short), 0.001)
+
+
+TERMS: dict[str, tuple[list[str], str]] = {
+    "a first word": ([f"a b{number} c" for number in range(300)], "a b"),
+    "a beginning": ([f"{'a ' * 90}b{number}" for number in range(300)], "a"),
+    "beginnings of all lengths": (
+        [f"{'a ' * (number % 90)}b{number}" for number in range(300)],
+        "a",
+    ),
+    "all but an end": ([f"{'!' * (number % 180)}{number}" for number in range(300)], "!"),
+    "all": (["a " * length for length in range(1, 100)], "a"),
+}
+
+
+@pytest.mark.parametrize("shared", TERMS)
+def test_many_terms_of_a_glossary_take_no_longer_than_one(shared: str) -> None:
+    terms, repeated = TERMS[shared]
+    many, one = (
+        GlossaryMatcher([GlossaryEntry(term, "x") for term in some], "en")
+        for some in (terms, ["x y z"])
+    )
+    text = f"{repeated} " * 3000
+    assert _takes_less(lambda: many.find(text), 10, lambda: one.find(text), 0.001)
 
 
 def _takes_less(
