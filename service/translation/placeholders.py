@@ -85,8 +85,8 @@ _CODE = regex.compile(
     regex.V1 | regex.X,
 )
 """The features of a token of code."""
-_SUFFIX = regex.compile(r"(?:'s|(?:-\p{Lu}\p{Ll}{2,})+)$")
-"""Endings that a sentence adds to a name: do_it's, and in German do_it-Aufruf."""
+_COMPOUND = regex.compile(r"-\p{Lu}\p{Ll}{2,}+")
+"""A word that German adds to a name: do_it-Aufruf."""
 _HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]|[.:][a-z]|[a-z][A-Z]|\(\)")
 """The signs of a text with strings to keep."""
 _PLAIN = re.compile(r"[\"'(]*[^\W\d_]?[a-z\u00df-\u00ff]*[.,;:!?)\"']*")
@@ -202,8 +202,16 @@ def _trimmed(token: str) -> tuple[int, int]:
             start, end = start + 1, end - 1
         else:
             break
-    suffix = None if token.startswith("@", start) else _SUFFIX.search(token, start, end)
-    return start, suffix.start() if suffix else end
+    return start, end if token.startswith("@", start) else _end_of_name(token, start, end)
+
+
+def _end_of_name(token: str, start: int, end: int) -> int:
+    """The end without what a sentence adds to a name: do_it's, and in German do_it-Aufruf."""
+    if token.endswith("'s", start, end):
+        return end - 2
+    while (dash := token.rfind("-", start, end)) >= 0 and _COMPOUND.fullmatch(token, dash, end):
+        end = dash
+    return end
 
 
 def _blocks(text: str) -> Iterator[Span]:
