@@ -133,7 +133,8 @@ def _kept_marks(text: str, find: FindKept) -> dict[int, bool]:
 
 def _touching(mark: regex.Match[str]) -> Kind | None:
     """Whether a mark begins or ends something, by the one side where a word touches it."""
-    before, after = mark.string[: mark.start()][-1:], mark.string[mark.end() :][:1]
+    start, end = mark.span()
+    before, after = mark.string[max(0, start - 1) : start], mark.string[end : end + 1]
     if (after.isalpha() or (mark["emphasis"] and after.isdigit())) and not before.isalnum():
         return Kind.START
     is_end = before.isalpha() or (mark["emphasis"] and not before.isspace()) or before in ".!?"
