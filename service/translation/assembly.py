@@ -32,6 +32,7 @@ from service.translation.sentence.carriers import MarkedText
 from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.terms import lacks, place_terms
+from service.translation.text_work import go_on
 
 
 class Assembly:
@@ -86,6 +87,7 @@ class Assembly:
     def rendered(self, unit: Sentence, rank: int = 0) -> str:
         """The translation of a complete unit as it is written: the version of this rank, or the
         last that a sentence has."""
+        go_on()
         attributes = {
             sentence: render(sentence, self._version(sentence, rank), {})
             for sentence in unit.attributes
@@ -111,6 +113,7 @@ class Assembly:
     ) -> SentenceResult:
         """The result of a sentence; of one that is translated again the hypothesis that lost
         least comes first."""
+        go_on()
         if outcome.error is not None:
             raise outcome.error
         hypotheses = outcome.hypotheses

@@ -28,7 +28,7 @@ from service.translation.routing import (
 )
 from service.translation.streaming import buffered
 from service.translation.study.next_words import NextWords
-from service.translation.text_work import num_characters, text_work
+from service.translation.text_work import go_on, num_characters, text_work
 from service.translation.translator import Pieces, Translator
 
 _RoutedJob = tuple[Route, ModelJob]
@@ -116,7 +116,7 @@ class Dispatcher:
     async def detect_source(self, job: TranslationJob) -> str:
         """The language of the job's only text, among those that have a route to its target."""
         detect = functools.partial(self._detect_sources, self._current_routes(), job)
-        (found,) = await text_work(num_characters(job.texts), detect)
+        (found,) = await text_work(num_characters(job.texts), detect, _ends_seconds(job))
         return job.source if found is None else found.language
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
@@ -131,11 +131,11 @@ class Dispatcher:
     async def next_words(self, job: TranslationJob, prefix: str, count: int) -> NextWords:
         """The likeliest next words after `prefix`, of the job's only text."""
         async with self._leasing(job) as leases:
-            size = num_characters([*job.texts, prefix])
-            _, ((route, work),), translators = await self._route_and_lease(job, size, leases)
+            size, ends = num_characters([*job.texts, prefix]), _ends_seconds(job)
+            _, ((route, work),), translators = await self._route_and_lease(job, size, ends, leases)
             if len(route) > 1:
                 first = functools.partial(self._prepare_first, translators, route, work)
-                assembly = await text_work(size, first)
+                assembly = await text_work(size, first, ends)
                 work, _ = await _translate_to_pivot(_Prepared(translators, route, work, assembly))
             return await translators[-1].next_words(work, prefix, count)
 
@@ -222,8 +222,8 @@ class Dispatcher:
         is_streamed: bool = False,
     ) -> tuple[_Detections, list[_Prepared]]:
         """Detect, route, have the models in memory, cut and tokenise the texts."""
-        size = num_characters(job.texts) if job.source == AUTO else 0
-        detections, routed, found = await self._route_and_lease(job, size, leases)
+        size, ends = num_characters(job.texts) if job.source == AUTO else 0, _ends_seconds(job)
+        detections, routed, found = await self._route_and_lease(job, size, ends, leases)
         leased = iter(found)
         translators = [[next(leased) for _ in route] for route, _ in routed]
         terms = [entry.source for entry in job.glossary.entries] if job.glossary else []
@@ -240,7 +240,7 @@ class Dispatcher:
             ]
 
         size = num_characters([*job.texts, *job.prefixes, *terms])
-        return detections, await text_work(size, prepare)
+        return detections, await text_work(size, prepare, ends)
 
     def _prepare_first(
         self,
@@ -272,15 +272,18 @@ class Dispatcher:
         return first.prepare(to_pivot)
 
     async def _route_and_lease(
-        self, job: TranslationJob, size: int, leases: contextlib.AsyncExitStack
+        self,
+        job: TranslationJob,
+        size: int,
+        ends: float | None,
+        leases: contextlib.AsyncExitStack,
     ) -> tuple[_Detections, list[_RoutedJob], list[Translator]]:
         """Route the job and lease the models of its hops, in order. `size`: the characters of what
         routing reads. If models change before all are leased, the job is routed again."""
-        ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
         while True:
             routes = self._current_routes()
             work = functools.partial(self._route_all, routes, job, ends)
-            detections, routed = await text_work(size, work)
+            detections, routed = await text_work(size, work, ends)
             if routes is not self.routes:
                 continue
             lease = self._pool.lease([hop.model.name for route, _ in routed for hop in route], ends)
@@ -338,8 +341,18 @@ class Dispatcher:
         preferred: Sequence[str],
     ) -> Sequence[Detection]:
         expected = [own for code in preferred if (own := routes.known(code))]
-        samples = (sample_of(text, text_format) for text in texts)
-        return self._detector.detect_all(samples, candidates, expected)
+        return self._detector.detect_all(_samples(texts, text_format), candidates, expected)
+
+
+def _ends_seconds(job: TranslationJob) -> float | None:
+    """The deadline of a job that starts now, on the monotonic clock."""
+    return None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
+
+
+def _samples(texts: Sequence[str], text_format: TextFormat) -> Iterator[str]:
+    for text in texts:
+        go_on()
+        yield sample_of(text, text_format)
 
 
 def _no_model() -> NotReady:
@@ -360,7 +373,8 @@ async def _prepare_last(
     work, pivots = await _translate_to_pivot(prepared)
     translator = prepared.translators[-1]
     prepare = functools.partial(translator.prepare, work, is_streamed=is_streamed)
-    return await text_work(num_characters(work.texts), prepare), pivots
+    assembly = await text_work(num_characters(work.texts), prepare, work.ends_seconds)
+    return assembly, pivots
 
 
 async def _translate_to_pivot(

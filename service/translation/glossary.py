@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import regex
 
+from model.text.spans import Span
 from service.errors import InvalidField, shown
 from service.translation.automaton import Automaton
 from service.translation.markup.flow import MARK
-from service.translation.placeholders import Span
 
 MAX_TERMS, MAX_TERM_CHARACTERS = 1000, 200
 """Of a glossary in a request."""

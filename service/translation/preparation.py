@@ -29,6 +29,7 @@ from service.translation.sentence.carriers import Carriers, carry, most_carriers
 from service.translation.sentence.document import Document, FlowCutter, Sentence
 from service.translation.sentence.terms import spelled
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
+from service.translation.text_work import go_on
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
@@ -71,12 +72,13 @@ class Preparation:
         documents = [self._parse(text) for text in self.work.texts]
         sentences = [sentence for document in documents for sentence in document.sentences]
         for sentence in sentences:
+            go_on()
             sentence.is_title = self._asks_titles_again and is_title(sentence.text)
             sentence.carriers = self._carry(sentence.marked)
             if self._matcher:
                 is_in_caps = sentence.is_in_capitals
                 sentence.terms = self._matcher.find(sentence.marked, ignores_case=is_in_caps)
-        sources = [self._encoder.ids(sentence.carried) for sentence in sentences]
+        sources = list(map(self._ids, sentences))
         is_asked = self.work.job.is_aligned or self.work.job.is_checked
         for sentence, ids, prefix in zip(sentences, sources, self._prefixes(sources), strict=True):
             is_aligned = is_asked or bool(sentence.tags or sentence.terms)
@@ -126,7 +128,12 @@ class Preparation:
         flow = text_flow(text, self._find_kept, joins_lines, is_spaced(work.source))
         return Document(cutter.items([flow]))
 
+    def _ids(self, sentence: Sentence) -> list[int]:
+        go_on()
+        return self._encoder.ids(sentence.carried)
+
     def _find_kept(self, text: str) -> Sequence[Span]:
+        go_on()
         unspelled = find_unspelled(text, self.tokenizer, self.work.source)
         terms = self._matcher.find(text) if self._matcher else ()
         return find_kept(text, self._keep, unspelled, (Span(one.start, one.end) for one in terms))
@@ -144,6 +151,7 @@ class Preparation:
     def _count(self, text: str, is_in_caps: bool) -> int:
         """The source ids of a sentence as the network gets it; more than it takes for a sentence
         with too many marks."""
+        go_on()
         if is_in_caps or is_in_capitals(text):
             text = in_sentence_case(text)
         if MARK not in text:

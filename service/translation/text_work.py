@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
+
+from service.errors import DeadlineExceeded
 
 _Result = TypeVar("_Result")
 _MOST_INLINE = 500
@@ -14,16 +19,47 @@ _MOST_INLINE = 500
 _NUM_THREADS = 2
 """More would compete with the event loop for Python's global lock."""
 _limiter = RunVar[CapacityLimiter]("text_work")
+_is_over = ContextVar[threading.Event]("is_over")
+"""Of a thread's work: set when nobody waits for it."""
 
 
-async def text_work(num_characters: int, work: Callable[[], _Result]) -> _Result:
+class Unwanted(Exception):
+    """Ends work that nobody waits for."""
+
+
+async def text_work(
+    num_characters: int, work: Callable[[], _Result], ends_seconds: float | None = None
+) -> _Result:
     """The result of `work`, which may raise; it takes time linear in the characters.
 
-    If the caller is cancelled, work that has begun still runs to its end.
+    `ends_seconds`: the deadline on the monotonic clock. When it passes or the caller is cancelled,
+    a thread's work ends where it next calls `go_on`. Raises DeadlineExceeded.
     """
     if num_characters <= _MOST_INLINE:
         return work()
-    return await to_thread.run_sync(work, limiter=_threads())
+    is_over = threading.Event()
+
+    def run() -> _Result:
+        _is_over.set(is_over)
+        go_on()
+        return work()
+
+    try:
+        async with asyncio.timeout_at(ends_seconds) as deadline:
+            return await to_thread.run_sync(run, limiter=_threads())
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        raise DeadlineExceeded("the deadline has passed") from None
+    finally:
+        is_over.set()
+
+
+def go_on() -> None:
+    """Between two parts of the work on texts: raises Unwanted if nobody waits for it."""
+    is_over = _is_over.get(None)
+    if is_over is not None and is_over.is_set():
+        raise Unwanted
 
 
 def num_characters(texts: Iterable[str]) -> int:

@@ -96,10 +96,10 @@ class Translator:
             return [] if assembly.lost else assembly.results()
 
         size = num_characters(work.texts) * work.options.n_best
-        results = await text_work(size, assemble)
+        results = await text_work(size, assemble, work.ends_seconds)
         if assembly.lost:
             await self._mend(assembly, outcomes)
-            results = await text_work(size, assembly.results)
+            results = await text_work(size, assembly.results, work.ends_seconds)
         return await self._inspected(assembly, results)
 
     async def next_words(self, work: ModelJob, prefix: str, count: int) -> NextWords:
@@ -109,7 +109,8 @@ class Translator:
         return await finder.find(work, prefix, count)
 
     async def _texts_of(self, work: ModelJob) -> list[str]:
-        assembly = await text_work(num_characters(work.texts), lambda: self.prepare(work))
+        size = num_characters(work.texts)
+        assembly = await text_work(size, lambda: self.prepare(work), work.ends_seconds)
         return [result.text for result in await self.translate(assembly)]
 
     @contextlib.asynccontextmanager
@@ -135,13 +136,16 @@ class Translator:
     async def _follow(self, assembly: Assembly, pieces: AsyncGenerator[TextPiece]) -> Pieces:
         async for piece in pieces:
             yield piece
-        size = num_characters(assembly.work.texts) * assembly.work.options.n_best
-        yield await self._inspected(assembly, await text_work(size, assembly.results))
+        work = assembly.work
+        size = num_characters(work.texts) * work.options.n_best
+        results = await text_work(size, assembly.results, work.ends_seconds)
+        yield await self._inspected(assembly, results)
 
     async def _read_streamed(
         self, assembly: Assembly, sentence: Sentence, outcome: SentenceOutcome
     ) -> None:
-        await text_work(len(sentence.text), lambda: assembly.read([sentence], [outcome]))
+        ends = assembly.work.ends_seconds
+        await text_work(len(sentence.text), lambda: assembly.read([sentence], [outcome]), ends)
         if assembly.lost:
             await self._mend(assembly, [outcome])
 
@@ -156,7 +160,8 @@ class Translator:
             client=assembly.work.job.client,
         )
         size = sum(len(sentence.text) for sentence in assembly.lost)
-        await text_work(size, lambda: assembly.read_again(again))
+        ends = assembly.work.ends_seconds
+        await text_work(size, lambda: assembly.read_again(again), ends)
 
     async def _inspected(
         self, assembly: Assembly, results: list[TranslationResult]

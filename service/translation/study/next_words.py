@@ -80,7 +80,9 @@ class NextWordFinder:
         """The `count` likeliest words after `prefix`, of the job's only text. Raises InvalidField
         for a prefix that is too long."""
         prepare = functools.partial(self._prepare, work, prefix)
-        document, place = await text_work(len(work.texts[0]) + len(prefix), prepare)
+        document, place = await text_work(
+            len(work.texts[0]) + len(prefix), prepare, work.ends_seconds
+        )
         if not document.sentences:
             return NextWords([], 1.0, 0)
         sentence = document.sentences[place.number]

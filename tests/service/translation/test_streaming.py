@@ -1,10 +1,9 @@
-"""Pieces of several sentences join to the text; short work runs at once, long work in a thread."""
+"""Pieces of several sentences join to the text."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-import threading
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from service.settings import Settings
 from service.translation.job import TranslationJob
 from service.translation.results import TextPiece
 from service.translation.streaming import StreamAssembler
-from service.translation.text_work import text_work
 from tests.service.fakes import FakeRunner, FakeStreamDecoder, fake_model
 
 
@@ -74,9 +72,3 @@ async def test_pieces_that_wait_for_the_first_sentence_do_not_come_all_in_one_tu
                     num_pieces += 1
     assert told == text.upper()
     assert largest <= 64
-
-
-async def test_short_work_runs_at_once_and_long_work_in_another_thread() -> None:
-    own = threading.get_ident()
-    assert await text_work(20, threading.get_ident) == own
-    assert await text_work(5_000, threading.get_ident) != own
