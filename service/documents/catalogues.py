@@ -48,7 +48,7 @@ _KEY = regex.compile(
 _ESCAPE = regex.compile(r"\\(?:u([0-9a-fA-F]{4})|(\r\n|\n|\r)[ \t\f]*+|([\s\S]?))")
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f"})
-_JSON_TOKEN = regex.compile(r'"(?:[^"\\]++|\\.)*+"(?P<key>\s*+:)?|[\[\]{},]')
+_JSON_TOKEN = regex.compile(r'"(?:[^"\\]++|\\[\s\S])*+(?:"|\\?\Z)(?P<key>\s*+:)?|[\[\]{},]')
 _SURROGATE, _MAX_DEPTH = regex.compile(r"[\ud800-\udfff]"), 500
 _MESSAGE_FORMAT = regex.compile(r"\{\d")
 

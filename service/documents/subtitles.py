@@ -36,7 +36,7 @@ _TIMING = regex.compile(
 )
 _BLOCK = regex.compile(rf"(?:[^\S\n\r]*+\S[^\n\r]*+{_LINE_END})++")
 _KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?=[ \t\n\r]|\Z)")
-_SENTENCE_END = regex.compile(r"[.!?。！？…♪][\"'”’»)\]」』]*+(?:</?[\w.]+[^<>]*+>|\s)*+$")
+_SENTENCE_END = regex.compile(r"[.!?。！？…♪][\"'”’»)\]」』]*+(?:</?[\w.]++[^<>]*+>|\s)*+$")
 _BEGINS_ALONE = regex.compile(r"\s*+(?:<[^<>]*+>|\{\\[^{}]*+\})*+\s*+[-–—♪\[(]")
 _MOST_SECONDS_APART = 2.0
 _MOST_CUES = 6
@@ -48,7 +48,7 @@ _HEAD = regex.compile(r"(?:\{\\[^{}\n\r]*+\}|<v[ .][^<>\n\r]*+>|\s)*+")
 _TAIL = regex.compile(r"\s*+</v>\s*+\Z")
 _WRAPPED = regex.compile(r"(<(\w++)[^<>\n\r]*+>)([^<>]*+)(</\2>)")
 _CHARACTER = regex.compile(r"&(?:\w++|#\w++);|[\s\S]")
-_LINES = regex.compile(r"\s*(?:\r\n|\n|\r)\s*")
+_LINES = regex.compile(r"(?<!\s)[^\S\n\r]*+[\n\r]\s*+")
 _PAUSES = frozenset(".,;:!?。，；：！？、…")
 _LINE_WIDTH, _UNSPACED_LINE_WIDTH = 42, 21
 _PAUSE_WORTH = 0.25

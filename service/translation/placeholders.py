@@ -38,7 +38,7 @@ _DELIMITED = regex.compile(
     |-(?<=[\p{Han}\u3000-\u303f\uff00-\uff65("'„“‘]-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\p{Latin}\d_'’-])
     # &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %>
     |&(?:[A-Za-z]{2,8}\d{0,2}|\#\d{1,7}|\#x[0-9a-fA-F]{1,6});|\\[nrt](?![a-z])|\\["']
-    |(?<![\p{Latin}\d_])[A-Z]\w*+<(?!(?:[a-z]|br|hr|wbr|img)\b)[\w&:,<>]{1,80}(?<=>)
+    |(?<![\p{Latin}\d_])[A-Z]\w{0,80}+<(?!(?:[a-z]|br|hr|wbr|img)\b)[\w&:,<>]{1,80}(?<=>)
     |<++/?[A-Za-z\d][\w:.-]*+(?:\s*+/?>++|\s[^<>=\n]*+=[^<>\n]*+>)|<%[^%\n]{1,200}%>
     # 2024-05-17 10:00, AB12-00MW-EF56, units after a number
     |(?<![\p{Latin}\d_-])\d{4}-\d\d-\d\d

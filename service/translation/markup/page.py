@@ -43,7 +43,7 @@ _HAS_LETTER = regex.compile(r"\p{L}")
 _HAS_WORD = regex.compile(r"(?V1)[^\s\p{Extended_Pictographic}\uFE0F\u200D]|[0-9]")
 _LONGEST_SYMBOL, _MOST_TAGS = 12, 6
 _NUMBER = regex.compile(r"[\[(]?[\d,–*†‡§]+[\])]?")
-_NOTED = regex.compile(r"(?:\p{L}\p{Ll}{2,}|\p{Lo}|[.,;:!?\"”’)。，；：！？」』])\Z")
+_NOTED = regex.compile(r"(?:\p{L}\p{Ll}{2}|\p{Lo}|[.,;:!?\"”’)。，；：！？」』])\Z")
 """What a note's number stands after; it is a part of a formula after other letters and digits."""
 _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uFE0F?\s*+", regex.V1)
 _LEGACY = "|".join(sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len, reverse=True))

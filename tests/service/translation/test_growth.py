@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable
 
 import pytest
@@ -20,6 +19,7 @@ from service.translation.markup.scanner import scan
 from service.translation.placeholders import KeptStrings, find_kept
 from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.unspelled import find_unspelled
+from tests.growth import takes_less
 from tests.service.documents.samples import OPTIONS, A, W, archive, capitals
 from tests.service.translation.sentence.test_carriers import EN_DE
 
@@ -80,7 +80,7 @@ WORK: dict[str, tuple[Callable[[str], object], int, tuple[str, ...]]] = {
 def test_eight_times_the_text_takes_far_less_than_64_times_as_long(work: str, unit: str) -> None:
     act, length, _ = WORK[work]
     short, long = (unit * (size // len(unit)) for size in (length, 8 * length))
-    assert _takes_less(lambda: act(long), 30, lambda: act(short), 0.001)
+    assert takes_less(lambda: act(long), 30, lambda: act(short), 0.001)
 
 
 TERMS: dict[str, tuple[list[str], str]] = {
@@ -103,21 +103,7 @@ def test_many_terms_of_a_glossary_take_no_longer_than_one(shared: str) -> None:
         for some in (terms, ["x y z"])
     )
     text = f"{repeated} " * 3000
-    assert _takes_less(lambda: many.find(text), 10, lambda: one.find(text), 0.001)
-
-
-def _takes_less(
-    long: Callable[[], object], times: int, short: Callable[[], object], least_seconds: float
-) -> bool:
-    """Whether `long` takes less than so many times the CPU time of `short`, in one of three tries:
-    another process on the core may double a time."""
-    return any(_seconds(long) < times * max(_seconds(short), least_seconds) for _ in range(3))
-
-
-def _seconds(act: Callable[[], object]) -> float:
-    started = time.process_time()
-    act()
-    return time.process_time() - started
+    assert takes_less(lambda: many.find(text), 10, lambda: one.find(text), 0.001)
 
 
 SMALL = 12_500
@@ -219,4 +205,4 @@ def test_a_file_of_four_times_the_size_takes_about_four_times_as_long(name: str)
     """A quadratic step takes sixteen times as long; what takes no time is not compared."""
     small, large = (FILES[name](size) for size in (SMALL, 4 * SMALL))
     read_large = functools.partial(_read_and_write, name, large)
-    assert _takes_less(read_large, 9, functools.partial(_read_and_write, name, small), 0.01)
+    assert takes_less(read_large, 9, functools.partial(_read_and_write, name, small), 0.01)
