@@ -26,7 +26,7 @@ RAY := .venv/with-ray
 .DEFAULT_GOAL := help
 .PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check native-check-arm gpu-check gpu-pack bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
-	fuzz redis-test proxy-test soak wheels wheel-arm lock audit sbom licences
+	fuzz prices redis-test proxy-test soak wheels wheel-arm lock audit sbom licences
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -137,6 +137,9 @@ clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; d
 fuzz: $(TESTING) ## CASES=20000 of generated requests, EXAMPLES of messages and texts, MUTATIONS of files
 	DRAGOMAN_FUZZ_CASES=$(CASES) DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) DRAGOMAN_FUZZ_MUTATIONS=$(MUTATIONS) DRAGOMAN_FUZZ_SEED=$(SEED) \
 		$(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) tests/fuzz
+
+prices: $(TESTING) ## measure the CPU time that each kind of request takes for a charged character (2 minutes)
+	$(BIN)/python -m tests.fuzz.prices
 
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
 	$(BIN)/pytest tests/deploy/redis_limits.py
