@@ -21,11 +21,11 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.documents.formats import parse_file
 from service.http.access.caller import Caller
-from service.loading import load_models
+from service.models.loading import load_models
 from service.settings import Settings
-from service.translation.documents.formats import parse_file
-from tests.service.translation.documents.samples import OPTIONS
+from tests.service.documents.samples import OPTIONS
 
 Fields = dict[str, Any]
 WORKER = "dragoman-worker"
@@ -130,9 +130,9 @@ def main() -> None:
     charged: list[float] = []
     charge = Caller.charge
 
-    async def recorded(self: Caller, num_characters: int, weight: float = 1.0) -> None:
-        charged.append(num_characters * weight)
-        await charge(self, num_characters, weight)
+    async def recorded(self: Caller, num: int, num_weighted: float | None = None) -> None:
+        charged.append(num if num_weighted is None else num_weighted)
+        await charge(self, num, num_weighted)
 
     Caller.charge = recorded  # type: ignore[method-assign]
     settings = Settings(model=(given.model,), threads=1, max_waiting_sentences=100_000)
