@@ -97,6 +97,8 @@ def _missing(
 ) -> Iterator[Match]:
     """The terms that have no translation of their own in the text: at their linked words, or
     anywhere else."""
+    if not terms:
+        return
     own: dict[GlossaryEntry, list[Match]] = {}
     for match in terms:
         own.setdefault(match.entry, []).append(match)
