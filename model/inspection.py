@@ -123,7 +123,7 @@ def _members(sentence: SourceSentence) -> BatchRows:
 
 def _traced_step(record: StepRecord, eos_id: int) -> TracedStep:
     likeliest = zip(_likeliest(record.logits, record.is_forbidden), record.scores, strict=True)
-    alive = [row for row, score in likeliest if _is(score)]
+    alive = [row for row, score in likeliest if _is_alive(score)]
     return TracedStep(list(_candidates(record, eos_id)), alive)
 
 
@@ -153,11 +153,11 @@ def _candidates(step: StepRecord, eos_id: int) -> Iterator[TracedCandidate]:
     kept = [
         parent * own.shape[1] + step.tokens[parent].tolist().index(token)
         for parent, token, score in live
-        if _is(score)
+        if _is_alive(score)
     ]
     found = {place: float(totals[place]) for place in [*best, *kept]}
     for place, total in sorted(found.items(), key=lambda item: -item[1]):
-        if not _is(total):
+        if not _is_alive(total):
             return
         parent, column = divmod(place, own.shape[1])
         token = int(step.tokens[parent, column])
@@ -167,6 +167,6 @@ def _candidates(step: StepRecord, eos_id: int) -> Iterator[TracedCandidate]:
         yield TracedCandidate(parent, token, float(own[parent, column]), total, fate, position)
 
 
-def _is(score: float) -> bool:
+def _is_alive(score: float) -> bool:
     """Whether there is a hypothesis with this score."""
     return score > float("-inf")

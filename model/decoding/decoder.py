@@ -68,8 +68,10 @@ class EndedSentence(NamedTuple):
 
 
 class WholeHypotheses(NamedTuple, Generic[Table]):
-    """One hypothesis of each of N slots: tokens (N, T), where those after its length (N,) are any
-    ids; the slots, and a row of each, on the host; and the tokens of the longest source."""
+    """One whole hypothesis of each of N slots, as input of one decoder pass.
+
+    `tokens` (N, T) are padded with any ids after `lengths` (N,). `slots`, and a row of each, are on
+    the host. `longest_source` is in tokens."""
 
     slots: Sequence[int]
     rows: Sequence[int]

@@ -21,8 +21,8 @@ class SourceSentence:
 
     With `is_streamed`, `Runner.step` returns tokens as they settle. The translation begins with
     the target ids of `prefix`; they have probability 1, so scores rate only the rest. With
-    `is_aligned`, the best hypothesis has its `attention`. A search that `is_cut` is for what comes
-    next: at the length limit all of the beam's best count, even if one has ended.
+    `is_aligned`, the best hypothesis has its `attention`. A search that `is_cut` looks for
+    the next token only: at the length limit the best of the beam count, ended or not.
     """
 
     ids: Sequence[int]

@@ -26,10 +26,10 @@ Updates = list[tuple[SentenceTask, News]]
 
 
 class BatchEntry(NamedTuple):
-    """A sentence in a batch, for people who watch it: a number that no other one of its worker has,
-    its hypotheses, its source tokens, the steps it had, and the monotonic seconds at which it
-    joined and left. Steps are 0 where each step takes all sentences; `left` is None while it
-    runs."""
+    """A sentence in a batch, for people who watch it.
+
+    `number` is unique in its worker. `num_steps` is 0 where each step takes all sentences. `joined`
+    and `left` are monotonic seconds; `left` is None while the sentence runs."""
 
     number: int
     num_rows: int

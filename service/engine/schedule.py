@@ -24,11 +24,18 @@ _TOKENS_OF_A_ROW = 2
 throughput; more make short work wait."""
 _FIXED_SHARE = 0.1
 """A batch has room for enough rows that the fixed cost of a step is at most this share of it."""
-_PART = 4
-"""A quarter of a batch's rows is for the tasks that have waited longest for a step, one admission
-in four begins with the request that has waited longest, and short work steps alone only if it has
-at most a quarter of a batch's rows. One slot in eight is for short work only, and newcomers wait
-at most eight steps for company."""
+_PART_FOR_LONGEST_WAIT = 4
+"""One row in four of a batch is for the tasks that have waited longest for a step."""
+_ADMISSIONS_TO_OLDEST = 4
+"""One admission in four begins with the request that has waited longest."""
+_PART_ALONE = 4
+"""Short work joins or steps alone if it has at most one row in four of a batch."""
+_PART_KEPT_FOR_SHORT = 8
+"""One slot in eight is for short work only."""
+_STEPS_FOR_COMPANY = 8
+"""Newcomers wait at most so many steps for others to be encoded with."""
+_PART_WASTED_ALONE = 8
+"""Short work that is alone wastes at least one eighth of its time."""
 _WASTED_SHARE = 0.04
 """Steps and encodings of short work alone waste at most this share of the time."""
 
@@ -129,7 +136,10 @@ class Schedule:
         """
         if not self.waiting:
             return []
-        urgent, is_aged = self.waiting.most_urgent, self._num_admissions % _PART == 0
+        urgent, is_aged = (
+            self.waiting.most_urgent,
+            self._num_admissions % _ADMISSIONS_TO_OLDEST == 0,
+        )
         first = self.waiting.oldest if is_aged else urgent
         self._is_for_short = urgent.level <= self._short_level and self._may_be_alone(
             urgent.num_rows + self._num_rows_to(urgent.level)
@@ -165,7 +175,9 @@ class Schedule:
             return tasks
         by_level = sorted(tasks, key=attrgetter("level"))
         by_wait = sorted(by_level, key=attrgetter("stepped_seconds"))
-        chosen = _filled(_filled([], by_wait, most_rows // _PART), by_level, most_rows)
+        chosen = _filled(
+            _filled([], by_wait, most_rows // _PART_FOR_LONGEST_WAIT), by_level, most_rows
+        )
         self._num_units = _num_rows(chosen)
         return chosen
 
@@ -174,7 +186,7 @@ class Schedule:
         twice the time of the last one."""
         if self._is_for_short:
             wasted = seconds - self._num_units * self._unit_seconds
-            self._spare_seconds -= max(wasted, seconds / (2 * _PART))
+            self._spare_seconds -= max(wasted, seconds / _PART_WASTED_ALONE)
             return
         self._unit_seconds = seconds / self._num_units
         if self._spare_seconds < 2 * seconds:
@@ -204,19 +216,19 @@ class Schedule:
         return taken
 
     def _has_room(self, level: int) -> bool:
-        """Whether the next batch has room for tasks of this level, and half as many wait as run, so
-        that an encoding is worth it, or have waited long enough for that."""
+        """Whether the next batch has room for tasks of this level, and encoding them is worth it:
+        half as many wait as run, or they have waited long enough."""
         if self.can_leave_out:
             most_rows = self._most_rows(level <= self._short_level)
             if self._num_rows_to(level) >= most_rows:
                 return False
         num_waiting = min(len(self.waiting), self._runner.num_free_slots)
-        return 2 * num_waiting >= len(self.running) or self._num_steps >= 2 * _PART
+        return 2 * num_waiting >= len(self.running) or self._num_steps >= _STEPS_FOR_COMPANY
 
     def _num_slots_for(self, task: SentenceTask) -> int:
         """The free slots, without those that only short work may take."""
         is_free_for_all = not self._is_preemptive or task.level <= self._short_level
-        num_kept = 0 if is_free_for_all else self._runner.max_slots // (2 * _PART)
+        num_kept = 0 if is_free_for_all else self._runner.max_slots // _PART_KEPT_FOR_SHORT
         return self._runner.num_free_slots - num_kept
 
     @property
@@ -244,7 +256,7 @@ class Schedule:
 
     def _may_be_alone(self, num_short: int) -> bool:
         """Whether this many rows of short work may join or step alone."""
-        most = min(self._num_rows, self.batch_rows) // _PART
+        most = min(self._num_rows, self.batch_rows) // _PART_ALONE
         return num_short <= most and self._spare_seconds > 0
 
 

@@ -35,11 +35,11 @@ _END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths, and prefixes that stand for the paths below them.
+    """Sets of paths; those that end in `_below` hold prefixes, for all paths that begin so.
 
-    `named`: those that metrics name; `work`: their POST needs the engines; `open`: they need no key
-    and count for no limit; `linked`: pages of other origins may ask for them too, as for open ones;
-    `keyed`: their POST may have the key in its body.
+    `named`: metrics have them as labels. `work`: a POST needs the engines. `open`: no key is
+    needed, and no limit counts. `linked`: pages of other origins may ask for them, as for open
+    ones. `keyed`: a POST may have its key in the body.
     """
 
     named: frozenset[str]

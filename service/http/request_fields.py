@@ -44,8 +44,8 @@ _MOST_VALUES = 4 * MAX_TERMS + 1000
 class RequestModel(BaseModel):
     """A request's fields. Unknown fields are ignored; null means absent.
 
-    `spelled_in_json`: the numbers and flags that JSON may hold as strings; None is all of them. A
-    form may spell all of them. `quiet`: names of other fields and files that need no report.
+    `spelled_in_json`: fields whose numbers and flags may be strings in JSON, as all may in a form;
+    None is all fields. `quiet`: unknown fields and files that are not reported as ignored.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)

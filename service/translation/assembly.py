@@ -27,7 +27,7 @@ from service.translation.language.segmentation import has_digits
 from service.translation.placeholders import occurs
 from service.translation.preparation import Preparation
 from service.translation.results import Faults, SentenceResult, TranslationResult
-from service.translation.sentence.capitals import like
+from service.translation.sentence.capitals import match_case
 from service.translation.sentence.carriers import MarkedText
 from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.rendering import read, read_links, render
@@ -49,7 +49,7 @@ class Assembly:
         """`calibration`: how to rate translations, if the pair was measured."""
         self.work, self.documents = preparation.work, documents
         self.sentences = [sentence for document in documents for sentence in document.sentences]
-        self.lost: list[Sentence] = []
+        self.to_retry: list[Sentence] = []
         """Sentences to be translated once more."""
         self._preparation, self._tokenizer = preparation, preparation.tokenizer
         self._model, self._calibration = model, calibration
@@ -67,14 +67,14 @@ class Assembly:
             result = self._results[sentence] = self._read(sentence, outcome)
             is_open = any(result.faults) or sentence.is_title
             if is_open and self._preparation.prepare_again(sentence, result.faults):
-                self.lost.append(sentence)
+                self.to_retry.append(sentence)
 
     def read_again(self, outcomes: Sequence[SentenceOutcome]) -> None:
         """Read those that lost something, and keep the better translation of each."""
-        for sentence, outcome in zip(self.lost, outcomes, strict=True):
+        for sentence, outcome in zip(self.to_retry, outcomes, strict=True):
             results = self._results[sentence], self._read(sentence, outcome, is_again=True)
             self._results[sentence] = min(results, key=_doubts)
-        self.lost = []
+        self.to_retry = []
 
     def results(self) -> list[TranslationResult]:
         """One result for each text, when all sentences are read."""
@@ -170,8 +170,8 @@ class Assembly:
             version = sentence.carriers.restore(target, links, self.work.source, self.work.target)
         if version is None or sentence.source is None:
             return None
-        if sentence.is_small:
-            version = version._replace(text=like(version.text, sentence.text))
+        if sentence.asked_in_lower_case:
+            version = version._replace(text=match_case(version.text, sentence.text))
         begin = len(self._tokenizer.decode(sentence.source.prefix)) if self.work.job.prefixes else 0
         return place_terms(sentence.marked, sentence.terms, version, self.work.target, begin)
 
@@ -243,7 +243,7 @@ def _untranslated(sentence: Sentence) -> MarkedText:
 
 def _doubts(result: SentenceResult) -> tuple[Faults, float]:
     """The faults of a translation, and how unsure the network is of a title's."""
-    log_probs = result.best.log_probs if result.sentence.is_small else ()
+    log_probs = result.best.log_probs if result.sentence.asked_in_lower_case else ()
     return result.faults, -sum(log_probs) / max(1, len(log_probs))
 
 

@@ -93,7 +93,7 @@ class Preparation:
         assert sentence.source is not None
         has_lost, _ = faults
         if sentence.is_title and not any(faults):
-            sentence.is_small = True
+            sentence.asked_in_lower_case = True
             ids = self._encoder.ids(sentence.carried)
             sentence.source = dataclasses.replace(sentence.source, ids=ids, is_streamed=False)
             return True

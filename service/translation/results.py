@@ -42,11 +42,11 @@ class SentenceSearch:
 class SentenceResult:
     """One sentence, its translation, and the tokens, scores and end of its best hypothesis.
 
-    `versions`: its translations with marks, best first; `source` and `target`: the sentence and the
-    best one as they read; `alignment`: which words translate each other; `confidence`: how likely
-    words and sentence are right, None also if it was not measured for the pair; `attention`: of all
-    layers and heads; `search`: all its steps. None if the job did not ask. `checks`: what does not
-    match, if the job asked.
+    `versions`: its translations with marks, best first; `source` and `target`: the texts of the
+    sentence and of the best one, without marks; `alignment`: which words translate each other;
+    `confidence`: how likely words and sentence are right, None also if it was not measured for the
+    pair; `attention`: of all layers and heads; `search`: all its steps. None if the job did not
+    ask. `checks`: what does not match, if the job asked.
     """
 
     sentence: Sentence

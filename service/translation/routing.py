@@ -1,8 +1,8 @@
 """Find the models for a pair of languages; a pair that no model has goes through another language.
 
-The rule: the first model that has the pair. Else the two models that together have the least work
-for a token, through English if there is the choice. It does not ask which models are in memory, so
-that a translation does not depend on what others translate.
+The first model that has the pair takes it. Without one, the two models take it that together need
+the least work for a token; of equal ones, those that go through English. Which models are in memory
+does not count, so a translation does not depend on what others translate.
 """
 
 from __future__ import annotations

@@ -93,11 +93,11 @@ class Translator:
 
         def assemble() -> list[TranslationResult]:
             assembly.read(assembly.sentences, outcomes)
-            return [] if assembly.lost else assembly.results()
+            return [] if assembly.to_retry else assembly.results()
 
         size = num_characters(work.texts) * work.options.n_best
         results = await text_work(size, assemble, work.ends_seconds)
-        if assembly.lost:
+        if assembly.to_retry:
             await self._mend(assembly, outcomes)
             results = await text_work(size, assembly.results, work.ends_seconds)
         return await self._inspected(assembly, results)
@@ -146,20 +146,20 @@ class Translator:
     ) -> None:
         ends = assembly.work.ends_seconds
         await text_work(len(sentence.text), lambda: assembly.read([sentence], [outcome]), ends)
-        if assembly.lost:
+        if assembly.to_retry:
             await self._mend(assembly, [outcome])
 
     async def _mend(self, assembly: Assembly, outcomes: Sequence[SentenceOutcome]) -> None:
         """Translate the sentences that lost something once more, with the work that the request
         has had; the better translation counts."""
         again = await self.engine.translate(
-            [source for sentence in assembly.lost if (source := sentence.source)],
+            [source for sentence in assembly.to_retry if (source := sentence.source)],
             assembly.work.deadline_seconds,
             is_admitted=True,
             prior_work=sum(outcome.work for outcome in outcomes),
             client=assembly.work.job.client,
         )
-        size = sum(len(sentence.text) for sentence in assembly.lost)
+        size = sum(len(sentence.text) for sentence in assembly.to_retry)
         ends = assembly.work.ends_seconds
         await text_work(size, lambda: assembly.read_again(again), ends)
 

@@ -47,7 +47,7 @@ def in_small_letters(text: str) -> str:
     return "".join(map(_small, text))
 
 
-def like(text: str, other: str) -> str:
+def match_case(text: str, other: str) -> str:
     """The text with a capital as first letter, or in capitals if the other is; of the same
     length."""
     end = len(text) if other.isupper() else 1

@@ -246,9 +246,10 @@ def _touching(pair: str, char: str, is_spaced_language: bool) -> str:
 def _replacement(
     target: str, span: tuple[int, int], new: str, beside: _Beside, *, is_padded: bool
 ) -> Replacement:
-    """What stands for target[slice(*span)]: with a space where the translation has a letter or
-    another carrier beside it and the source none, without the space that parts it from its
-    digit or word."""
+    """`new` in place of target[slice(*span)], with the spaces that it needs.
+
+    A space is added where the translation has a letter or another carrier beside it and the source
+    has none. The space between it and its digit or word is taken out."""
     start, end = span
     before, after = target[max(0, start - 1) : start], target[end : end + 1]
     is_touched = before == "⟧" or (is_padded and before.isalnum())

@@ -28,7 +28,7 @@ class Sentence:
 
     `tags` are the tags inside, and `tag_items` what is written for each; `escapes` is how the
     translation spells some characters; `terms` are those of a glossary that stand in it.
-    A title is asked once more, where it `is_small`: in small letters.
+    A title is translated once more, `asked_in_lower_case`: in small letters.
     `carriers` stand for the marks where the network reads it, None without marks; `source` is what
     the engine gets.
     """
@@ -40,7 +40,7 @@ class Sentence:
     escapes: Mapping[str, str] = field(default_factory=dict)
     is_in_capitals: bool = False
     is_title: bool = False
-    is_small: bool = False
+    asked_in_lower_case: bool = False
     terms: Sequence[Match] = ()
     carriers: Carriers | None = None
     source: SourceSentence | None = None
@@ -48,7 +48,7 @@ class Sentence:
     @property
     def marked(self) -> str:
         """The text in the case that the network reads, with marks."""
-        if self.is_small:
+        if self.asked_in_lower_case:
             return in_small_letters(self.text)
         return in_sentence_case(self.text) if self.is_in_capitals else self.text
 

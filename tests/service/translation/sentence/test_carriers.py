@@ -21,7 +21,7 @@ from service.translation.sentence.capitals import (
     in_small_letters,
     is_in_capitals,
     is_title,
-    like,
+    match_case,
 )
 from service.translation.sentence.carriers import MarkedText, carry, most_carriers
 from service.translation.sentence.unspelled import find_unspelled
@@ -264,8 +264,8 @@ def test_sentence_case_keeps_the_first_letter_and_the_word_i(text: str, expected
 
 @given(st.text(), st.text())
 def test_a_title_gets_the_capitals_of_its_source(text: str, other: str) -> None:
-    found = like(text, other)
+    found = match_case(text, other)
     assert len(found) == len(in_small_letters(text)) == len(in_sentence_case(text)) == len(text)
     assert found.casefold() == text.casefold()
-    assert like("brot", "Bread") == "Brot"
-    assert like("warnung", "WARNING") == "WARNUNG"
+    assert match_case("brot", "Bread") == "Brot"
+    assert match_case("warnung", "WARNING") == "WARNUNG"

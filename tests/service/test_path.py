@@ -1,0 +1,69 @@
+"""The way of a plain sentence: how many functions of the service it enters, and records it makes.
+
+Python costs as much as the network there, so the counts are a budget that only shrinks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+import service
+from service.app import create_app
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, fake_model
+
+SERVICE = str(Path(service.__file__).parent)
+MOST_FUNCTIONS, MOST_RECORDS = 285, 22
+ASKED = {"q": "A plain sentence.", "source": "en", "target": "de"}
+
+
+class Trail:
+    """The functions that were entered, and the classes of the records that were made."""
+
+    def __init__(self) -> None:
+        self.functions: set[tuple[str, str, int]] = set()
+        self.records: set[str] = set()
+        self.is_on = False
+
+    def note(self, frame: FrameType, event: str, _: Any) -> None:
+        """As `sys.setprofile` calls it. Records are made by methods that have no file."""
+        code = frame.f_code
+        if not self.is_on or event != "call":
+            return
+        if code.co_filename.startswith(SERVICE) and not code.co_name.startswith("<"):
+            self.functions.add((code.co_filename, code.co_name, code.co_firstlineno))
+        elif code.co_filename == "<string>":
+            made = frame.f_locals.get("self", frame.f_locals.get("_cls"))
+            kind = made if isinstance(made, type) else type(made)
+            if kind.__module__.startswith("service."):
+                self.records.add(kind.__qualname__)
+
+
+@contextmanager
+def followed(trail: Trail) -> Iterator[None]:
+    """All threads that begin in the block."""
+    threading.setprofile(trail.note)
+    try:
+        yield
+    finally:
+        threading.setprofile(None)
+
+
+def test_a_plain_sentence_goes_a_short_way() -> None:
+    trail = Trail()
+    with followed(trail), TestClient(create_app(Settings(), [fake_model(FakeRunner())])) as client:
+        client.post("/translate", json={**ASKED, "q": "Another sentence."})
+        trail.is_on = True
+        assert client.post("/translate", json=ASKED).json() == {
+            "translatedText": "A PLAIN SENTENCE."
+        }
+        trail.is_on = False
+    assert len(trail.functions) <= MOST_FUNCTIONS
+    assert len(trail.records) <= MOST_RECORDS
