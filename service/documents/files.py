@@ -23,8 +23,9 @@ _MAX_FILES, _MAX_FILES_OF_CLIENT = 16, 12
 _RETRY_SECONDS = 5
 Progress = Callable[[int, int], None]
 """Gets the number of characters that are translated, and of all."""
-Counted = Callable[[int], Awaitable[None]]
-"""Gets the number of characters to translate; an error that it raises refuses the file."""
+Counted = Callable[[int, float], Awaitable[None]]
+"""Gets the number of characters to translate, and the seconds of CPU time that reading took; an
+error that it raises refuses the file."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,10 @@ class FileTranslator:
         ends_seconds = None if seconds is None else time.monotonic() + seconds
         with self._place(work.client), self._dispatcher.in_progress(work.job):
             document = SentDocument(work.name, work.content, self._options(work), self._bounds)
-            parts = await self._processes.read(work.client, document)
-            run = _FileRun(self._dispatcher, work.job, ends_seconds, parts, on_progress)
+            found = await self._processes.read(work.client, document)
+            run = _FileRun(self._dispatcher, work.job, ends_seconds, found.parts, on_progress)
             if on_counted is not None:
-                await on_counted(run.num_characters)
+                await on_counted(run.num_characters, found.seconds)
             translations = await run.translate(self._num_parts)
             content = await self._processes.write(work.client, document, translations)
         return TranslatedFile(content, file_format, run.num_characters, run.source)

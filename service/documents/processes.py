@@ -20,6 +20,7 @@ import resource
 import signal
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -72,6 +73,13 @@ class Part(NamedTuple):
     texts: list[str]
 
 
+class ReadDocument(NamedTuple):
+    """What is to be translated, and the seconds of CPU time that reading took."""
+
+    parts: Sequence[Part]
+    seconds: float
+
+
 class DocumentProcesses:
     """At most four processes at a time, and one of each client, whose documents take turns."""
 
@@ -79,9 +87,10 @@ class DocumentProcesses:
         self._places = asyncio.Semaphore(_MAX_PROCESSES)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def read(self, client: str, document: SentDocument) -> Sequence[Part]:
-        """What is to be translated. Raises InvalidDocument or DocumentTooLarge."""
-        return [Part(*part) for part in json.loads(await self._run(client, document, None))]
+    async def read(self, client: str, document: SentDocument) -> ReadDocument:
+        """Raises InvalidDocument or DocumentTooLarge."""
+        found, seconds = json.loads(await self._run(client, document, None))
+        return ReadDocument([Part(*part) for part in found], seconds)
 
     async def write(
         self, client: str, document: SentDocument, translations: Sequence[str]
@@ -184,7 +193,8 @@ def _limit(bounds: DocumentBounds) -> None:
 
 
 def _done(document: SentDocument, translations: Sequence[str] | None) -> bytes:
-    """The document with the translations, or its parts in JSON."""
+    """The document with the translations; or its parts, and the CPU time until then, in JSON."""
+    began = time.process_time()
     parsed = parse_file(document.content, document.name, document.options)
     if translations is not None:
         return parsed.write(translations)
@@ -194,7 +204,8 @@ def _done(document: SentDocument, translations: Sequence[str] | None) -> bytes:
             f"the file has {num_characters} characters to translate, at most "
             f"{document.bounds.max_characters} are allowed"
         )
-    return json.dumps(list(parts(parsed.segments))).encode()
+    found = list(parts(parsed.segments))
+    return json.dumps([found, time.process_time() - began]).encode()
 
 
 def parts(segments: Sequence[Segment]) -> Iterator[Part]:

@@ -37,6 +37,8 @@ _USUAL_LENGTH = 32
 """Tokens that the translation of a short sentence has at most without `max_length`."""
 _ENDLESS = 4
 """How many times the tokens of a usual translation it has at most."""
+_TERM_CHARACTERS = 5
+"""Characters whose translation is as much work as reading a term."""
 _INSPECTION_CHARACTERS = 250
 """Characters whose translation is as much work as looking into the network."""
 
@@ -164,6 +166,8 @@ class TranslateRequest(RequestModel):
             weight *= _ENDLESS
         more = sum(map(len, self.prefixes))
         more += 0 if isinstance(self.details, bool) else _INSPECTION_CHARACTERS
+        if isinstance(self.glossary, Glossary):
+            more += _TERM_CHARACTERS * len(self.glossary.entries)
         return (num_characters + more) * weight
 
     @property

@@ -30,6 +30,9 @@ EVENT_STREAM = "text/event-stream"
 _FORM_BYTES = 65_536
 """The bytes that a form may have beside its file."""
 _NAME_CHARACTERS = 80
+_CHARACTER_SECONDS = 5e-5
+"""CPU time to read a file for which a character counts: about that of translating one. Writing
+takes as much again."""
 _T = TypeVar("_T")
 
 
@@ -86,7 +89,11 @@ async def translate_upload(
     state, caller = server_state(request), request.state.caller
     job = await state.admit(caller, wanted, num_characters=0)
     work = FileJob(file.name, file.content, job, replaces, caller.name)
-    translation = state.file_translator.translate(work, on_counted=caller.charge)
+
+    async def charge(num_characters: int, seconds: float) -> None:
+        await caller.charge(num_characters, max(num_characters, seconds / _CHARACTER_SECONDS))
+
+    translation = state.file_translator.translate(work, on_counted=charge)
     done = await until_disconnected(request, translation)
     name = _download_name(file.name, job.target, done.format.suffix)
     media_type, whose = done.format.media_type, (caller.owner.id, caller.name)

@@ -181,14 +181,14 @@ async def test_a_document_beyond_its_bounds_is_refused(
     processes = DocumentProcesses()
     with pytest.raises(DocumentTooLarge, match=sentence):
         await processes.read("a", document)
-    assert await processes.read("a", SHORT)
+    assert (await processes.read("a", SHORT)).parts
 
 
 async def test_a_client_waits_for_its_own_documents_only() -> None:
     processes = DocumentProcesses()
     long = [asyncio.ensure_future(processes.read("a", LONG)) for _ in range(8)]
     for client in "bcd":
-        assert await processes.read(client, SHORT)
+        assert (await processes.read(client, SHORT)).parts
     assert not any(one.done() for one in long)
     await eventually(lambda: len(documents()) == 1)
     for one in long:

@@ -68,6 +68,17 @@ def test_characters_are_counted_by_the_work_that_is_asked_for(serve: Serve) -> N
     assert "counts as 320 characters" in answer.json()["error"]
 
 
+def test_a_file_counts_as_the_work_of_reading_it(serve: Serve) -> None:
+    """Markdown of numbers has next to nothing to translate."""
+    server = serve(characters_per_minute=1000)
+    form = {"source": "en", "target": "de"}
+    for num_lines, status in ((1, 200), (20_000, 413)):
+        file = {"file": ("a.md", b"- 1\n" * num_lines + b"a")}
+        answer = httpx.post(f"{server.url}/translate_file", data=form, files=file, timeout=60)
+        assert answer.status_code == status
+    assert answer.json()["code"] == "text_too_long"
+
+
 def test_a_key_has_limits_of_its_own(serve: Serve, make_key: MakeKey) -> None:
     free, narrow = make_key(requests_per_minute=0), make_key(requests_per_minute=1)
     plain = make_key()
