@@ -67,9 +67,9 @@ def _operations() -> Iterator[tuple[str, str, Schema]]:
     result = _operation(deepl.DocumentKey, answer={}, answer_type="*/*", ids=ids)
     yield f"{document}/result", post, result
     for path, model in (
-        (_GOOGLE, google.TextRequest),
-        (f"{_GOOGLE}/detect", google.DetectRequest),
-        (f"{_GOOGLE}/languages", google.LanguagesRequest),
+        (_GOOGLE, google.GoogleTextRequest),
+        (f"{_GOOGLE}/detect", google.GoogleDetectRequest),
+        (f"{_GOOGLE}/languages", google.GoogleLanguagesRequest),
     ):
         yield path, get, _operation(model, (), answer=_with("data"))
         yield path, post, _operation(model, (JSON, FORM, MULTIPART), answer=_with("data"))
