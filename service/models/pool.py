@@ -20,14 +20,14 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from model.backends.memory import give_memory_back
 from model.checkpoint import is_damage
 from service.engine.engine import Engine
 from service.engine.worker import lower_own_priority
 from service.errors import DeadlineExceeded, Draining, Loading, NotReady, ServiceError
-from service.observability.metrics import ModelMetrics
+from service.models.pooled import LoadedT, PooledModel, Resident
 from service.translation.leases import ModelChanged
 
 _logger = logging.getLogger(__name__)
@@ -35,96 +35,32 @@ _FIRST_RATE = 50e6
 """Bytes of files loaded a second, before any was."""
 _MOST_WAIT_SECONDS = 60.0
 _AFTER_FAILURE_SECONDS = 5
-
-
-class Loaded(Protocol):
-    """A model in memory."""
-
-    @property
-    def engine(self) -> Engine: ...
-
-
-_Loaded = TypeVar("_Loaded", bound=Loaded)
 _Result = TypeVar("_Result")
 
 
-@dataclass
-class Loadable(Generic[_Loaded]):
-    """How to load a version of a model. `open` checks its files, before others leave for it, and
-    returns what loads it; both run in a thread and may raise anything. `num_bytes`: in memory;
-    `file_bytes`: to read."""
-
-    version: str
-    open: Callable[[], Callable[[], _Loaded]]
-    num_bytes: int
-    file_bytes: int = 0
-
-
 @dataclass(eq=False)
-class _Resident(Generic[_Loaded]):
-    """A model in memory. A leaving one takes no more leases. It stays until `may_leave_seconds`, on
-    the monotonic clock, while it is used."""
-
-    model: PooledModel[_Loaded]
-    loaded: _Loaded
-    num_bytes: int
-    used_seconds: float
-    may_leave_seconds: float
-    num_leases: int = 0
-    is_leaving: bool = False
-    is_gone: bool = False
-
-
-@dataclass(eq=False)
-class PooledModel(Generic[_Loaded]):
-    """A version of a model that may be in memory. Pinned ones stay as long as they are offered.
-    `failure`: why the last load failed; `is_damaged`: because its files are wrong."""
-
-    name: str
-    loadable: Loadable[_Loaded]
-    metrics: ModelMetrics
-    is_pinned: bool = False
-    resident: _Resident[_Loaded] | None = None
-    is_loading: bool = False
-    failed_seconds: float = float("-inf")
-    failure: str | None = None
-    is_damaged: bool = False
-
-    @property
-    def engine(self) -> Engine | None:
-        """None: it is not in memory."""
-        return None if self.resident is None else self.resident.loaded.engine
-
-    @property
-    def usable(self) -> _Resident[_Loaded] | None:
-        """The model in memory, if it takes leases."""
-        resident = self.resident
-        return None if resident is None or resident.is_leaving else resident
-
-
-@dataclass(eq=False)
-class _Waiter(Generic[_Loaded]):
+class _Waiter(Generic[LoadedT]):
     """A request that waits for its models; it has its leases when `granted` is done."""
 
-    models: Sequence[PooledModel[_Loaded]]
+    models: Sequence[PooledModel[LoadedT]]
     granted: asyncio.Future[None]
-    residents: Sequence[_Resident[_Loaded]] = ()
+    residents: Sequence[Resident[LoadedT]] = ()
 
 
-class ModelPool(Generic[_Loaded]):
+class ModelPool(Generic[LoadedT]):
     """Models within a memory limit, in bytes."""
 
     def __init__(self, limit: int, max_waiting: int) -> None:
         """`max_waiting`: requests that may wait for a load."""
         self.limit, self._max_waiting = limit, max_waiting
-        self.models: Mapping[str, PooledModel[_Loaded]] = {}
+        self.models: Mapping[str, PooledModel[LoadedT]] = {}
         """The offered version of each model, by name."""
         self.num_bytes = 0
         self.is_draining = self._is_started = False
-        self._waiting: list[_Waiter[_Loaded]] = []
-        self._held: list[_Resident[_Loaded]] = []
+        self._waiting: list[_Waiter[LoadedT]] = []
+        self._held: list[Resident[LoadedT]] = []
         """Those that the head of the queue has already."""
-        self._residents: set[_Resident[_Loaded]] = set()
+        self._residents: set[Resident[LoadedT]] = set()
         """Also old versions, and those that leave."""
         self._read_bytes, self._read_seconds = _FIRST_RATE * 1e-3, 1e-3
         self._tasks: set[asyncio.Task[None]] = set()
@@ -137,7 +73,7 @@ class ModelPool(Generic[_Loaded]):
         """Those of the offered models in memory, by name."""
         return {name: engine for name, model in self.models.items() if (engine := model.engine)}
 
-    def offer(self, models: Iterable[PooledModel[_Loaded]]) -> None:
+    def offer(self, models: Iterable[PooledModel[LoadedT]]) -> None:
         """Offer these versions and no others, from the next request on. A version that is not
         offered any more leaves when the requests that have it end; those that wait for it fail with
         ModelChanged."""
@@ -151,13 +87,13 @@ class ModelPool(Generic[_Loaded]):
             self._leave_unless_offered(model)
             self._measure(model)
 
-    def load_now(self, model: PooledModel[_Loaded]) -> None:
+    def load_now(self, model: PooledModel[LoadedT]) -> None:
         """Load a version in this thread, before `start`. Raises what its loading raises."""
         self.num_bytes += model.loadable.num_bytes
         started = time.monotonic()
         self._enter(model, model.loadable.open()(), time.monotonic() - started)
 
-    async def load(self, model: PooledModel[_Loaded]) -> None:
+    async def load(self, model: PooledModel[LoadedT]) -> None:
         """Load a version that is to be offered next, beside the one that is. Raises NotReady."""
         async with self._load_lock:
             await self._load(model)
@@ -204,7 +140,7 @@ class ModelPool(Generic[_Loaded]):
     @contextlib.asynccontextmanager
     async def lease(
         self, names: Sequence[str], ends_seconds: float | None
-    ) -> AsyncGenerator[list[_Loaded]]:
+    ) -> AsyncGenerator[list[LoadedT]]:
         """The models of a request in memory, until the block ends.
 
         Waits for a load until `ends_seconds`, on the monotonic clock. Raises Draining, Loading if
@@ -223,7 +159,7 @@ class ModelPool(Generic[_Loaded]):
         finally:
             self._release(residents)
 
-    def _hold(self, models: Sequence[PooledModel[_Loaded]]) -> Sequence[_Resident[_Loaded]] | None:
+    def _hold(self, models: Sequence[PooledModel[LoadedT]]) -> Sequence[Resident[LoadedT]] | None:
         """Take a lease of each, or of none if one is not in memory."""
         residents = [usable for model in models if (usable := model.usable)]
         if len(residents) < len(models):
@@ -233,7 +169,7 @@ class ModelPool(Generic[_Loaded]):
             resident.used_seconds = time.monotonic()
         return residents
 
-    def _release(self, residents: Sequence[_Resident[_Loaded]]) -> None:
+    def _release(self, residents: Sequence[Resident[LoadedT]]) -> None:
         for resident in residents:
             resident.num_leases -= 1
             resident.used_seconds = time.monotonic()
@@ -243,8 +179,8 @@ class ModelPool(Generic[_Loaded]):
                     self._leave(resident)
 
     async def _wait(
-        self, models: Sequence[PooledModel[_Loaded]], ends_seconds: float | None
-    ) -> Sequence[_Resident[_Loaded]]:
+        self, models: Sequence[PooledModel[LoadedT]], ends_seconds: float | None
+    ) -> Sequence[Resident[LoadedT]]:
         self._require_short_wait(models)
         waiter = _Waiter(models, asyncio.get_running_loop().create_future())
         self._waiting.append(waiter)
@@ -264,7 +200,7 @@ class ModelPool(Generic[_Loaded]):
                 self._waiting.remove(waiter)
         return waiter.residents
 
-    def _require_short_wait(self, models: Sequence[PooledModel[_Loaded]]) -> None:
+    def _require_short_wait(self, models: Sequence[PooledModel[LoadedT]]) -> None:
         if self.is_draining:
             raise _draining()
         wanted = {model for waiter in self._waiting for model in waiter.models} | set(models)
@@ -294,7 +230,7 @@ class ModelPool(Generic[_Loaded]):
             held, self._held = self._held, []
             self._release(held)
 
-    async def _held_model(self, model: PooledModel[_Loaded]) -> Sequence[_Resident[_Loaded]]:
+    async def _held_model(self, model: PooledModel[LoadedT]) -> Sequence[Resident[LoadedT]]:
         """A lease of the model, which is loaded first if it must."""
         while (held := self._hold([model])) is None:
             if not self._is_offered(model):
@@ -320,14 +256,14 @@ class ModelPool(Generic[_Loaded]):
                 waiter.residents = held
                 waiter.granted.set_result(None)
 
-    def _fail(self, waiter: _Waiter[_Loaded], error: Exception) -> None:
+    def _fail(self, waiter: _Waiter[LoadedT], error: Exception) -> None:
         """Answer one that waits, unless it is answered or has left."""
         if waiter in self._waiting:
             self._waiting.remove(waiter)
             if not waiter.granted.done():
                 waiter.granted.set_exception(error)
 
-    async def _load(self, model: PooledModel[_Loaded]) -> None:
+    async def _load(self, model: PooledModel[LoadedT]) -> None:
         """Load a version; raises NotReady. The version of it that is offered does not leave for
         it."""
         if time.monotonic() - model.failed_seconds < _AFTER_FAILURE_SECONDS:
@@ -355,7 +291,7 @@ class ModelPool(Generic[_Loaded]):
         result = await asyncio.get_running_loop().run_in_executor(self._loader, action)
         return result, time.monotonic() - started
 
-    def _note_failure(self, model: PooledModel[_Loaded], error: Exception) -> None:
+    def _note_failure(self, model: PooledModel[LoadedT], error: Exception) -> None:
         """Count it, and log it unless the last load of this version failed for the same reason."""
         model.failed_seconds = time.monotonic()
         model.metrics.count_load_failure()
@@ -363,14 +299,14 @@ class ModelPool(Generic[_Loaded]):
             _logger.error("the model %s cannot be loaded: %s", model.name, error)
         model.failure, model.is_damaged = str(error), is_damage(error)
 
-    def _enter(self, model: PooledModel[_Loaded], loaded: _Loaded, seconds: float) -> None:
+    def _enter(self, model: PooledModel[LoadedT], loaded: LoadedT, seconds: float) -> None:
         """Take a loaded version into use. It stays at least as long as its load took, so that loads
         never take most of the time."""
         now = time.monotonic()
         if model.loadable.file_bytes:
             self._read_bytes += model.loadable.file_bytes
             self._read_seconds += seconds
-        model.resident = _Resident(model, loaded, model.loadable.num_bytes, now, now + seconds)
+        model.resident = Resident(model, loaded, model.loadable.num_bytes, now, now + seconds)
         model.failure, model.is_damaged = None, False
         self._residents.add(model.resident)
         model.metrics.count_load(seconds)
@@ -380,20 +316,20 @@ class ModelPool(Generic[_Loaded]):
         if self.is_draining:
             loaded.engine.refuse_new_work()
 
-    def _is_offered(self, model: PooledModel[_Loaded]) -> bool:
+    def _is_offered(self, model: PooledModel[LoadedT]) -> bool:
         return self.models.get(model.name) is model
 
-    def _leave_unless_offered(self, model: PooledModel[_Loaded]) -> None:
+    def _leave_unless_offered(self, model: PooledModel[LoadedT]) -> None:
         """Let a version leave that was replaced or removed while it was loaded."""
         if model.resident is not None and not self._is_offered(model):
             self._leave(model.resident)
 
-    def _offered_residents(self, name: str) -> list[_Resident[_Loaded]]:
+    def _offered_residents(self, name: str) -> list[Resident[LoadedT]]:
         """The version of that name that is offered, if it is in memory."""
         offered = self.models.get(name)
         return [offered.resident] if offered and offered.resident else []
 
-    def _measure(self, model: PooledModel[_Loaded]) -> None:
+    def _measure(self, model: PooledModel[LoadedT]) -> None:
         """Let the gauges of the model's name tell about the version that is offered."""
         offered = self.models.get(model.name)
         if offered is None:
@@ -404,7 +340,7 @@ class ModelPool(Generic[_Loaded]):
             gauges = offered.resident.loaded.engine.gauges
             model.metrics.watch_engine(gauges, offered.resident.num_bytes)
 
-    async def _make_room(self, kept: Sequence[_Resident[_Loaded]]) -> None:
+    async def _make_room(self, kept: Sequence[Resident[LoadedT]]) -> None:
         """Let models leave until the rest fits. The one that was idle longest goes first; if all
         are in use, the one whose last request is oldest takes no more. A replaced version leaves
         before another is loaded. If none may leave, the limit is exceeded by the model that is
@@ -426,7 +362,7 @@ class ModelPool(Generic[_Loaded]):
                 async with asyncio.timeout(seconds):
                     await self._freed.wait()
 
-    def _ask_to_leave(self, residents: Sequence[_Resident[_Loaded]]) -> float | None:
+    def _ask_to_leave(self, residents: Sequence[Resident[LoadedT]]) -> float | None:
         """Close the model whose last request is oldest -> seconds to wait until one may be closed;
         None: one is leaving."""
         now = time.monotonic()
@@ -437,7 +373,7 @@ class ModelPool(Generic[_Loaded]):
             return None
         return min(resident.may_leave_seconds for resident in residents) - now
 
-    def _leave(self, resident: _Resident[_Loaded]) -> None:
+    def _leave(self, resident: Resident[LoadedT]) -> None:
         """Let a version end when its requests have ended."""
         resident.is_leaving = True
         if not resident.num_leases:
@@ -445,7 +381,7 @@ class ModelPool(Generic[_Loaded]):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _evict(self, resident: _Resident[_Loaded]) -> None:
+    async def _evict(self, resident: Resident[LoadedT]) -> None:
         """Stop the engine of a model without leases, and free its memory."""
         if resident.num_leases or resident.is_gone:
             return

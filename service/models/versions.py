@@ -11,7 +11,7 @@ from service import __version__
 from service.engine.engine import Engine, EngineLimits
 from service.engine.worker import Worker
 from service.models.loading import LoadedModel, open_within, plan_model
-from service.models.pool import Loadable, PooledModel
+from service.models.pooled import Loadable, PooledModel
 from service.models.sizing import work_per_token
 from service.models.store import ModelStore, StoredModel
 from service.observability.metrics import Metrics

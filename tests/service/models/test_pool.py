@@ -16,8 +16,10 @@ import pytest
 from model.checkpoint import CheckpointError
 from service.engine.engine import Engine, EngineLimits
 from service.errors import DeadlineExceeded, Draining, Loading, NotReady
-from service.models.pool import Loadable, ModelChanged, ModelPool, PooledModel
+from service.models.pool import ModelPool
+from service.models.pooled import Loadable, PooledModel
 from service.observability.metrics import Metrics
+from service.translation.leases import ModelChanged
 from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
 
 SEED = 3
