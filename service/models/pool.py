@@ -19,7 +19,6 @@ import math
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from model.backends.memory import give_memory_back
@@ -27,7 +26,7 @@ from model.checkpoint import is_damage
 from service.engine.engine import Engine
 from service.engine.worker import lower_own_priority
 from service.errors import DeadlineExceeded, Draining, Loading, NotReady, ServiceError
-from service.models.pooled import LoadedT, PooledModel, Resident
+from service.models.pooled import LeaseRequest, LoadedT, PooledModel, Resident
 from service.translation.leases import ModelChanged
 
 _logger = logging.getLogger(__name__)
@@ -36,15 +35,6 @@ _FIRST_RATE = 50e6
 _MOST_WAIT_SECONDS = 60.0
 _AFTER_FAILURE_SECONDS = 5
 _Result = TypeVar("_Result")
-
-
-@dataclass(eq=False)
-class _Waiter(Generic[LoadedT]):
-    """A request that waits for its models; it has its leases when `granted` is done."""
-
-    models: Sequence[PooledModel[LoadedT]]
-    granted: asyncio.Future[None]
-    residents: Sequence[Resident[LoadedT]] = ()
 
 
 class ModelPool(Generic[LoadedT]):
@@ -57,7 +47,7 @@ class ModelPool(Generic[LoadedT]):
         """The offered version of each model, by name."""
         self.num_bytes = 0
         self.is_draining = self._is_started = False
-        self._waiting: list[_Waiter[LoadedT]] = []
+        self._waiting: list[LeaseRequest[LoadedT]] = []
         self._held: list[Resident[LoadedT]] = []
         """Those that the head of the queue has already."""
         self._residents: set[Resident[LoadedT]] = set()
@@ -182,7 +172,7 @@ class ModelPool(Generic[LoadedT]):
         self, models: Sequence[PooledModel[LoadedT]], ends_seconds: float | None
     ) -> Sequence[Resident[LoadedT]]:
         self._require_short_wait(models)
-        waiter = _Waiter(models, asyncio.get_running_loop().create_future())
+        waiter = LeaseRequest(models, asyncio.get_running_loop().create_future())
         self._waiting.append(waiter)
         if self._serving is None or self._serving.done():
             self._serving = asyncio.create_task(self._serve())
@@ -256,7 +246,7 @@ class ModelPool(Generic[LoadedT]):
                 waiter.residents = held
                 waiter.granted.set_result(None)
 
-    def _fail(self, waiter: _Waiter[LoadedT], error: Exception) -> None:
+    def _fail(self, waiter: LeaseRequest[LoadedT], error: Exception) -> None:
         """Answer one that waits, unless it is answered or has left."""
         if waiter in self._waiting:
             self._waiting.remove(waiter)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -72,3 +73,12 @@ class PooledModel(Generic[LoadedT]):
         """The model in memory, if it takes leases."""
         resident = self.resident
         return None if resident is None or resident.is_leaving else resident
+
+
+@dataclass(eq=False)
+class LeaseRequest(Generic[LoadedT]):
+    """A request that waits for its models; it has its leases when `granted` is done."""
+
+    models: Sequence[PooledModel[LoadedT]]
+    granted: asyncio.Future[None]
+    residents: Sequence[Resident[LoadedT]] = ()

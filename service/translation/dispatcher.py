@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import NamedTuple
 
 from service.errors import DeadlineExceeded, NotReady, ServiceError
@@ -17,7 +17,13 @@ from service.translation.language.detection import Detection, LanguageDetector
 from service.translation.leases import Leases, ModelChanged
 from service.translation.options import final_options, pivot_options
 from service.translation.preparation import sample_of
-from service.translation.results import PivotTranslation, TextPiece, TranslationResult
+from service.translation.results import (
+    PivotTranslation,
+    TextPiece,
+    TranslationResult,
+    in_order,
+    with_pivots,
+)
 from service.translation.routing import (
     OfferedModel,
     Route,
@@ -126,7 +132,7 @@ class Dispatcher:
             placed: dict[int, TranslationResult] = {}
             for one, results in zip(prepared, await self._run_all(prepared), strict=True):
                 placed |= zip(one.work.places, results, strict=True)
-        return _in_order(placed, detections)
+        return in_order(placed, detections)
 
     async def next_words(self, job: TranslationJob, prefix: str, count: int) -> NextWords:
         """The likeliest next words after `prefix`, of the job's only text."""
@@ -211,8 +217,8 @@ class Dispatcher:
                 if isinstance(piece, TextPiece):
                     yield piece
                 else:
-                    placed |= zip(one.work.places, _with_pivots(piece, pivots), strict=True)
-        yield _in_order(placed, detections)
+                    placed |= zip(one.work.places, with_pivots(piece, pivots), strict=True)
+        yield in_order(placed, detections)
 
     async def _prepare(
         self,
@@ -363,7 +369,7 @@ async def _run(prepared: _Prepared) -> list[TranslationResult]:
     if len(prepared.route) == 1:
         return await prepared.translators[0].translate(prepared.assembly)
     last, pivots = await _prepare_last(prepared)
-    return _with_pivots(await prepared.translators[-1].translate(last), pivots)
+    return with_pivots(await prepared.translators[-1].translate(last), pivots)
 
 
 async def _prepare_last(
@@ -389,22 +395,3 @@ async def _translate_to_pivot(
     job = dataclasses.replace(prepared.work.job, is_admitted=True)
     texts = [pivot.text for pivot in pivots]
     return dataclasses.replace(prepared.work, job=job, texts=texts), pivots
-
-
-def _with_pivots(
-    results: Sequence[TranslationResult], pivots: Sequence[PivotTranslation | None]
-) -> list[TranslationResult]:
-    return [
-        dataclasses.replace(result, pivot=pivot) if pivot else result
-        for result, pivot in zip(results, pivots, strict=True)
-    ]
-
-
-def _in_order(
-    placed: Mapping[int, TranslationResult], detections: _Detections
-) -> list[TranslationResult]:
-    """The results in the order of the texts, with their detections."""
-    return [
-        dataclasses.replace(placed[place], detection=found) if found else placed[place]
-        for place, found in enumerate(detections)
-    ]

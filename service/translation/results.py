@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -95,3 +96,23 @@ class TextPiece:
     text_index: int
     sentence: int
     text: str
+
+
+def with_pivots(
+    results: Sequence[TranslationResult], pivots: Sequence[PivotTranslation | None]
+) -> list[TranslationResult]:
+    """The results, each with the pivot that it went through."""
+    return [
+        dataclasses.replace(result, pivot=pivot) if pivot else result
+        for result, pivot in zip(results, pivots, strict=True)
+    ]
+
+
+def in_order(
+    placed: Mapping[int, TranslationResult], detections: Sequence[Detection | None]
+) -> list[TranslationResult]:
+    """The results in the order of the texts, with their detections."""
+    return [
+        dataclasses.replace(placed[place], detection=found) if found else placed[place]
+        for place, found in enumerate(detections)
+    ]
