@@ -57,7 +57,7 @@ class Client:
 
     async def send(self, request: bytes) -> Answer:
         """Raises ConnectionError if the server hangs up."""
-        connection = self._take() or await self._connect()
+        connection = self._idle_connection() or await self._connect()
         answer = await connection.send(request)
         self._idle.append(connection)
         return answer
@@ -73,7 +73,7 @@ class Client:
         for connection in self._idle:
             connection.close()
 
-    def _take(self) -> _Connection | None:
+    def _idle_connection(self) -> _Connection | None:
         """One that the server has not closed meanwhile."""
         while self._idle:
             connection = self._idle.pop()

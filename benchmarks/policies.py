@@ -70,7 +70,7 @@ class Batches(Schedule):
         batch: list[SentenceTask] = []
         while self.waiting and len(batch) < min(self._size, self._runner.max_slots):
             batch.append(self.waiting.most_urgent)
-            self.waiting.take(batch[-1])
+            self.waiting.remove_next(batch[-1])
         self.batches.append(batch)
         return batch
 

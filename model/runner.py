@@ -68,7 +68,7 @@ class Runner:
         self._batch = RunningBatch(self.max_target_tokens, can_step_subset=self.can_step_subset)
         self._results = ResultReader(self._batch, self._decoder)
         self.step_cost: StepCost | None = None
-        """The cost of a step, if it was measured (`model.trials.step_cost`)."""
+        """The cost of a step, if it was measured (`model.trials.step_timing`)."""
         self.refused_paths: Sequence[str] = ()
         """Fast paths that were switched off (`model.trials.fast_paths`)."""
 
@@ -182,6 +182,8 @@ class Runner:
 
     def _launch(self, batch: StepBatch) -> None:
         """Start a step. With a lag, the batch may include sentences whose end is not read yet."""
-        progress = self._decoder.take(batch.members, self._batch.shape_of(batch), batch.features)
+        progress = self._decoder.take_step(
+            batch.members, self._batch.shape_of(batch), batch.features
+        )
         self._batch.num_steps += 1
         self._results.add(batch, progress)

@@ -14,7 +14,7 @@ from fastapi.telemetry import TelemetryConfig
 from pydantic import SecretStr
 
 from service import __version__
-from service.documents.files import FileTranslator
+from service.documents.file_translator import FileTranslator
 from service.documents.processes import DocumentBounds
 from service.errors import StorageFailed
 from service.http.access.caller import Access

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from model.backends.native import choose_instruction_set
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
-from service.documents.files import FileJob, FileTranslator, Progress, TranslatedFile
+from service.documents.file_translator import FileJob, FileTranslator, Progress, TranslatedFile
 from service.errors import ServiceError
 from service.models.loading import LoadedModel, load_models
 from service.models.registry import ModelRegistry

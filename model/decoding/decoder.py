@@ -179,7 +179,7 @@ class Decoder(Protocol):
         """Encode sentences and start their searches in free slots and rows, with at most `limits`
         tokens each."""
 
-    def take(
+    def take_step(
         self, members: BatchRows, shape_of_step: StepShape, features: Features
     ) -> Pending[Progress]:
         """Extend the hypotheses of the members by one token. `features`: the union over them."""
@@ -188,7 +188,7 @@ class Decoder(Protocol):
     def traced(
         self, members: BatchRows, shape_of_step: StepShape, features: Features
     ) -> StepRecord:
-        """As `take`, for one sentence in slot 0, with a record of the step."""
+        """As `take_step`, for one sentence in slot 0, with a record of the step."""
         ...
 
     def status(self, slot: int) -> Status: ...

@@ -209,7 +209,7 @@ class BatchMaker:
                 parts.append(_examples(number, pairs, side))
         examples = _concatenate(parts)
         order = rng.permutation(len(examples.pair))
-        batches = list(self._cut(_take(examples, order)))
+        batches = list(self._cut(_reordered(examples, order)))
         return [batches[i] for i in rng.permutation(len(batches))]
 
     @property
@@ -252,10 +252,10 @@ class BatchMaker:
         for i, example in enumerate(order):
             widest = max(widest, int(src[example]), int(tgt[example]))
             if (i + 1 - start) * widest > self.batch_tokens:
-                yield _take(examples, order[start:i])
+                yield _reordered(examples, order[start:i])
                 start, widest = i, max(int(src[example]), int(tgt[example]))
         if len(order):
-            yield _take(examples, order[start:])
+            yield _reordered(examples, order[start:])
 
 
 def pad(lists: Iterable[Sequence[int]], pad_id: int) -> Tensor:
@@ -284,5 +284,5 @@ def _concatenate(parts: list[Examples]) -> Examples:
     return Examples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _take(examples: Examples, order: Indices) -> Examples:
+def _reordered(examples: Examples, order: Indices) -> Examples:
     return Examples(examples.corpus[order], examples.pair[order], examples.source_side[order])

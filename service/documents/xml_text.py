@@ -168,13 +168,13 @@ class InlineContent:
                 yield from self._end(index)
                 self._first = index = end
             else:
-                index = self._take(index, end)
+                index = self._handle(index, end)
         yield from self._end(last)
 
     def _is_apart(self, index: int) -> bool:
         return self._xml.has_inside(index, self._paragraphs)
 
-    def _take(self, index: int, end: int) -> int:
+    def _handle(self, index: int, end: int) -> int:
         """Handle a token or an element -> the index after it."""
         xml, token = self._xml, self._xml.tokens[index]
         tag = xml.written(index, index + 1)

@@ -82,7 +82,7 @@ class WaitingTasks:
     def _head(self, level: int) -> SentenceTask:
         return next(iter(self._levels[level].values()))[0]
 
-    def take(self, task: SentenceTask) -> None:
+    def remove_next(self, task: SentenceTask) -> None:
         """Remove the next task of a level; its request goes to the end of the level."""
         queues = self._levels[task.level]
         queue = queues.pop(task.request)
@@ -148,9 +148,9 @@ class Schedule:
         if first.num_rows > self._runner.num_free_rows:
             pass
         elif self._is_for_short:
-            taken = self._take(urgent, self._runner.num_free_slots, urgent.level)
+            taken = self._take_fitting(urgent, self._runner.num_free_slots, urgent.level)
         elif not self.running or (self._num_steps and self._has_room(urgent.level)):
-            taken = self._take(first, self._num_slots_for(first))
+            taken = self._take_fitting(first, self._num_slots_for(first))
             self._num_admissions += bool(taken)
         if not taken and not self.running:
             raise RuntimeError("nothing runs and yet the runner has no room")
@@ -192,7 +192,7 @@ class Schedule:
         if self._spare_seconds < 2 * seconds:
             self._spare_seconds += _WASTED_SHARE * seconds
 
-    def _take(
+    def _take_fitting(
         self, first: SentenceTask, num_slots: int, max_level: int | None = None
     ) -> list[SentenceTask]:
         """Remove and return tasks that fit, `first` first, then in order of urgency up to this
@@ -208,7 +208,7 @@ class Schedule:
             is_too_long = taken and task.num_tokens > num_tokens
             if is_too_long or (max_level is not None and task.level > max_level):
                 break
-            self.waiting.take(task)
+            self.waiting.remove_next(task)
             taken.append(task)
             num_rows -= task.num_rows
             num_tokens -= task.num_tokens

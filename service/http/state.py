@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
-from service.documents.files import FileTranslator
+from service.documents.file_translator import FileTranslator
 from service.engine.engine import Engine
 from service.errors import InvalidField, UnknownGlossary
 from service.http.access.caller import Access, Caller

@@ -12,7 +12,7 @@ from fastapi import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from service.documents.files import FileJob
+from service.documents.file_translator import FileJob
 from service.documents.formats import format_of
 from service.errors import ClientGone, DocumentTooLarge, MissingField
 from service.http.bodies import MULTIPART, SentFile

@@ -104,7 +104,7 @@ class ModelRegistry:
                 names = ", ".join(found.models) or "none"
                 raise InvalidField(f"model must be one of the store ({names}), got {shown(name)}")
             new = self._version_of(found.models[name])
-            if not await self._take(new):
+            if not await self._offer_version(new):
                 raise _cannot_reload(name)
             return new
 
@@ -170,9 +170,9 @@ class ModelRegistry:
         if stored != self._stored:
             self._switch(stored, await _routes_over(_in_order(self._own, stored)))
         for new in to_load:
-            await self._take(new)
+            await self._offer_version(new)
 
-    async def _take(self, new: ModelVersion) -> bool:
+    async def _offer_version(self, new: ModelVersion) -> bool:
         """Offer a version, once it is loaded if it must be -> whether it could be."""
         stored = {**self._stored, new.name: new}
         routes = await _routes_over(_in_order(self._own, stored))

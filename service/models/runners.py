@@ -31,7 +31,7 @@ from model.trials.fast_paths import (
     proven_precision,
     proven_runner,
 )
-from model.trials.step_cost import measure_step_cost
+from model.trials.step_timing import measure_step_cost
 
 if TYPE_CHECKING:
     from model.network.transformer import Transformer

@@ -30,7 +30,7 @@ class SuggestedTranslations:
         """Raises StorageFailed."""
         self._dispatcher, self.store = dispatcher, store
         self._version: int | None = None
-        self._take(self._read())
+        self._use(self._read())
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """As Dispatcher.translate."""
@@ -54,7 +54,7 @@ class SuggestedTranslations:
 
     async def _refresh(self) -> None:
         with contextlib.suppress(StorageFailed):
-            self._take(await run_in_threadpool(self._read))
+            self._use(await run_in_threadpool(self._read))
 
     def _read(self) -> tuple[int | None, Mapping[SuggestedPair, str] | None]:
         """The version, and the approved suggestions if they may have changed."""
@@ -63,7 +63,7 @@ class SuggestedTranslations:
         version = self.store.version()
         return version, None if version == self._version else self.store.approved()
 
-    def _take(self, read: tuple[int | None, Mapping[SuggestedPair, str] | None]) -> None:
+    def _use(self, read: tuple[int | None, Mapping[SuggestedPair, str] | None]) -> None:
         self._version, approved = read
         if approved is not None:
             self._approved = approved

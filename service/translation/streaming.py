@@ -61,10 +61,10 @@ class JobStream:
             yield text
         async for update in updates:
             text = self._owners[update.index]
-            await self._take(update, text)
+            await self._apply(update, text)
             yield text
 
-    async def _take(self, update: Update, text: _StreamedText) -> None:
+    async def _apply(self, update: Update, text: _StreamedText) -> None:
         sentence = self._assembly.sentences[update.index]
         if sentence.is_plain and (number := text.numbers.get(sentence)) is not None:
             text.assembler.grow(number, update.ids)

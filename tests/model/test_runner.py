@@ -20,7 +20,7 @@ from model.decoding.sentence import Finished, SourceSentence
 from model.network.transformer import Transformer
 from model.offline import translate_all
 from model.runner import Runner
-from model.trials.step_cost import measure_step_cost
+from model.trials.step_timing import measure_step_cost
 from tests.model.network.reference import (
     EOS,
     VARIANTS,

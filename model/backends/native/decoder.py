@@ -77,7 +77,7 @@ class NativeDecoder:
         self._network.encode(slots, [sentence.ids for sentence in sentences])
         self._search.admit(slots, sentences, limits, self._config.bos_id)
 
-    def take(
+    def take_step(
         self, members: BatchRows, shape_of_step: StepShape, features: Features
     ) -> Ready[Progress]:
         search, part = self._search, self._compiled_part(members)

@@ -93,10 +93,10 @@ class TensorDecoder:
         self._search.admit(slots, sentences, limits, self._network.config.bos_id, transfer)
         transfer.run()
 
-    def take(
+    def take_step(
         self, members: BatchRows, shape_of_step: StepShape, features: Features
     ) -> Pending[Progress]:
-        return self.step.take(members, shape_of_step, features)
+        return self.step.take_step(members, shape_of_step, features)
 
     @torch.inference_mode()
     def traced(

@@ -56,7 +56,7 @@ class Step:
         self._table: RowTable | None = None
 
     @torch.inference_mode()
-    def take(
+    def take_step(
         self, members: BatchRows, shape_of_step: StepShape, features: Features
     ) -> Pending[Progress]:
         """Run a step and start the copy of its outcome to the host."""

@@ -203,7 +203,7 @@ class Caller:
         limit = self._client.limits.requests_per_minute
         async with _refusing_slowly():
             self._take_place()
-            await self._take(TooManyRequests, "requests", limit, is_test=True)
+            await self._count_in_minute(TooManyRequests, "requests", limit, is_test=True)
 
     async def identify(self, written: str | None) -> None:
         """Count the request for its key, or without one for its address, unless that is done.
@@ -217,7 +217,7 @@ class Caller:
         async with _refusing_slowly():
             self._take_place()
             limit = self._client.limits.requests_per_minute
-            await self._take(TooManyRequests, "requests", limit)
+            await self._count_in_minute(TooManyRequests, "requests", limit)
             if error is not None:
                 raise error
 
@@ -241,7 +241,7 @@ class Caller:
         ring = self._access.ring
         async with _refusing_slowly():
             if amount:
-                await self._take(TooManyCharacters, "characters", limit, amount)
+                await self._count_in_minute(TooManyCharacters, "characters", limit, amount)
             if ring is not None and client.key is not None:
                 ring.usage.reserve(client.key, num_characters)
                 self._num_characters += num_characters
@@ -258,7 +258,7 @@ class Caller:
                 await self.identify(None)
             self._leave_place()
 
-    async def _take(
+    async def _count_in_minute(
         self,
         error: type[LimitExceeded],
         what: str,
@@ -274,7 +274,7 @@ class Caller:
         windows = self._access.windows
         assert windows is not None  # there are limits
         name, kind = f"{what}/{self._client.name}", self._client.kind
-        if seconds := await windows.take(name, limit, amount, is_test=is_test):
+        if seconds := await windows.count(name, limit, amount, is_test=is_test):
             raise error(f"Slowdown: {limit} {what} per minute are allowed for this {kind}", seconds)
 
     def _settle(self, *, is_used: bool) -> None:

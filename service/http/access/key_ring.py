@@ -110,7 +110,7 @@ class KeyRing:
         self._store, self._clock = store, clock
         self.usage = UsageLedger(clock)
         self._version: tuple[int, str] | None = None
-        self._take(self._read())
+        self._use(self._read())
 
     def find(self, written: str) -> ApiKey:
         """The key that a client sent. Raises InvalidKey."""
@@ -124,7 +124,7 @@ class KeyRing:
 
     async def refresh(self) -> None:
         """Read changes and store new usage, in a thread. Raises StorageFailed."""
-        self._take(await run_in_threadpool(self._read))
+        self._use(await run_in_threadpool(self._read))
         if usage := self.usage.unstored():
             await run_in_threadpool(self._store.add_usage, usage)
             self.usage.mark_stored(usage)
@@ -146,7 +146,7 @@ class KeyRing:
             return _Read(None, None, version)
         return _Read(self._store.read_keys(), self._store.read_usage(version[1]), version)
 
-    def _take(self, read: _Read) -> None:
+    def _use(self, read: _Read) -> None:
         self._version = read.version
         if read.keys is not None:
             self._keys = read.keys

@@ -71,7 +71,7 @@ class MinuteWindows:
             self._redis, self._pool = _connect(redis_url)
         self._memory_until_seconds = 0.0
 
-    async def take(
+    async def count(
         self, name: str, limit: int, amount: int = 1, *, is_test: bool = False
     ) -> int | None:
         """Count `amount`, at most `limit`, under a name, unless it would exceed the limit.

@@ -103,7 +103,7 @@ class Connection:
         """Handle messages until the client disconnects, is idle too long or exceeds a limit."""
         try:
             while (message := await self._receive()) is not None:
-                await self._take(message)
+                await self._handle(message)
                 await asyncio.sleep(0)  # let other connections run between messages
         except ClientGone:
             pass
@@ -144,7 +144,7 @@ class Connection:
                 return None
             return content
 
-    async def _take(self, message: str | bytes) -> None:
+    async def _handle(self, message: str | bytes) -> None:
         """Start or cancel a request; answer an invalid message with an error."""
         request_id: RequestId | None = None
         try:

@@ -95,11 +95,11 @@ class _Page:
     def parts(self) -> list[str | Flow]:
         index = 0
         while index < len(self._tokens):
-            index = self._take(index)
+            index = self._handle(index)
         self._end_flow()
         return self._parts
 
-    def _take(self, index: int) -> int:
+    def _handle(self, index: int) -> int:
         """Handle one token, or a whole element that is kept; return the index after it."""
         token = self._tokens[index]
         if token.kind is Kind.TEXT:

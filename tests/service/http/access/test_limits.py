@@ -365,34 +365,34 @@ async def test_after_the_time_that_is_told_the_amount_is_taken_and_not_a_second_
 ) -> None:
     windows = MinuteWindows()
     for _ in range(10):
-        while await windows.take("a", 10) is None:
+        while await windows.count("a", 10) is None:
             clock.seconds += gap_seconds / 10
-        waits = await windows.take("a", 10, amount)
+        waits = await windows.count("a", 10, amount)
         if waits is None:
             continue
         assert 1 <= waits <= 120
         clock.seconds += waits - 1.01
-        assert waits == 1 or await windows.take("a", 10, amount, is_test=True) is not None
+        assert waits == 1 or await windows.count("a", 10, amount, is_test=True) is not None
         clock.seconds += 1.01
-        assert await windows.take("a", 10, amount) is None
+        assert await windows.count("a", 10, amount) is None
 
 
 async def test_a_test_counts_nothing(clock: Clock) -> None:
     windows = MinuteWindows()
-    assert [await windows.take("a", 1, is_test=True) for _ in range(3)] == [None] * 3
-    assert await windows.take("a", 1) is None
-    assert await windows.take("a", 1, is_test=True) is not None
-    assert await windows.take("b", 1, is_test=True) is None
+    assert [await windows.count("a", 1, is_test=True) for _ in range(3)] == [None] * 3
+    assert await windows.count("a", 1) is None
+    assert await windows.count("a", 1, is_test=True) is not None
+    assert await windows.count("b", 1, is_test=True) is None
 
 
 @pytest.mark.parametrize("jump_seconds", [-3600.0, -86_400.0 * 40, 86_400.0 * 40])
 async def test_a_clock_that_is_moved_locks_nobody_out(clock: Clock, jump_seconds: float) -> None:
     windows = MinuteWindows()
-    while await windows.take("a", 5) is None:
+    while await windows.count("a", 5) is None:
         pass
     clock.seconds += jump_seconds
-    assert [await windows.take("a", 5) for _ in range(5)] == [None] * 5
-    waits = await windows.take("a", 5)
+    assert [await windows.count("a", 5) for _ in range(5)] == [None] * 5
+    waits = await windows.count("a", 5)
     assert waits is not None
     assert waits <= 120
 

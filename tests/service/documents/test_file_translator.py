@@ -13,7 +13,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from service.documents.files import FileJob, FileTranslator
+from service.documents.file_translator import FileJob, FileTranslator
 from service.documents.processes import DocumentBounds, DocumentProcesses, SentDocument
 from service.errors import (
     DeadlineExceeded,
