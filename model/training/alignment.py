@@ -1,7 +1,9 @@
 """Align the words of sentence pairs by their co-occurrence in a corpus.
 
 Only reliable pairs are reported: two words must be each other's best match by a wide margin (the
-Dice coefficient, Smadja et al. 1996). A Chinese word is one piece of the tokenizer.
+Dice coefficient, Smadja et al. 1996). A Chinese word is one piece of the tokenizer. Counting takes
+one pass over a corpus of any size; `word_links` links all words, of as many pairs as fit into
+memory.
 """
 
 from __future__ import annotations
