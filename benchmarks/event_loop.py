@@ -152,7 +152,7 @@ def glossaries() -> Iterator[tuple[str, Asked]]:
     yield "read terms", ("GET", "/glossaries/stored", {})
     yield "read a file", ("GET", "/glossaries/stored", {"headers": {"Accept": "text/csv"}})
     yield "list glossaries", ("GET", "/glossaries", {})
-    yield "read DeepL's", ("GET", "/v2/glossaries/stored/entries", {})
+    yield "list DeepL's", ("GET", "/v2/glossaries", {})
     for name, sent in (
         ("terms of a request", {"json": {**quiet, "glossary": WIDE_TERMS[:1000]}}),
         ("terms of a form", {"data": {**quiet, "glossary": terms}}),
