@@ -155,9 +155,14 @@ class TranslateRequest(RequestModel):
         return listed(self.target_prefix)
 
     def weighted(
-        self, num_characters: int, default_beam_size: int, max_target_tokens: int
+        self,
+        num_characters: int,
+        default_beam_size: int,
+        max_target_tokens: int,
+        stored: Glossary | None = None,
     ) -> float:
-        """So many characters of a usual request are as much work as this one may be at most."""
+        """So many characters of a usual request are as much work as this one may be at most.
+        `stored`: the glossary that it names."""
         num_hypotheses = max(self.beam_size or 1, self.alternatives + 1)
         weight = max(1.0, num_hypotheses / default_beam_size)
         if self.max_length is not None:
@@ -167,8 +172,9 @@ class TranslateRequest(RequestModel):
         more = sum(map(len, self.prefixes))
         more += 0 if isinstance(self.details, bool) else _INSPECTION_CHARACTERS
         if isinstance(self.glossary, Glossary):
-            more += _TERM_CHARACTERS * len(self.glossary.entries)
-        return (num_characters + more) * weight
+            stored = self.glossary
+            more += _TERM_CHARACTERS * len(stored.entries)
+        return (num_characters + more) * weight * (stored.growth if stored else 1.0)
 
     @property
     def _may_not_end(self) -> bool:

@@ -74,17 +74,22 @@ class ServerState:
         limits.check_length("target_prefix", wanted.prefixes)
         if num_characters is None:
             num_characters = sum(map(len, wanted.texts))
-        if num_weighted is None:
-            beam_size = self.dispatcher.default_beam_size
-            num_weighted = wanted.weighted(num_characters, beam_size, limits.max_target_tokens)
-        await caller.charge(num_characters, num_weighted)
         stored = await self._stored_glossary(caller, wanted)
+        if num_weighted is None:
+            num_weighted = wanted.weighted(
+                num_characters,
+                self.dispatcher.default_beam_size,
+                limits.max_target_tokens,
+                stored,
+            )
+        await caller.charge(num_characters, num_weighted)
         return wanted.job(limits.deadline_seconds, caller.name, stored)
 
     async def _stored_glossary(self, caller: Caller, wanted: TranslateRequest) -> Glossary | None:
-        """The glossary that the request names. Raises UnknownGlossary or StorageFailed."""
+        """The glossary that the request names. Raises a ServiceError."""
         if not isinstance(wanted.glossary, str):
             return None
+        await caller.identify(None)
         if self.glossaries is None:
             raise UnknownGlossary(f"there is no such glossary: {_NEEDS_DATABASE}")
         (source, target), pair = wanted.pair, None

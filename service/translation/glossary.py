@@ -45,6 +45,12 @@ class Glossary:
     pair: tuple[str, str] | None = None
     _matchers: dict[str, GlossaryMatcher] = field(default_factory=dict, compare=False)
 
+    @functools.cached_property
+    def growth(self) -> float:
+        """How many times its terms the translations are long, at least 1."""
+        num_characters = sum(len(entry.source) for entry in self.entries)
+        return max(1.0, sum(len(entry.target) for entry in self.entries) / max(1, num_characters))
+
     def matcher(self, language: str) -> GlossaryMatcher:
         """The matcher for sentences of this language, made once."""
         if language not in self._matchers:

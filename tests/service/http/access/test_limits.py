@@ -68,6 +68,16 @@ def test_characters_are_counted_by_the_work_that_is_asked_for(serve: Serve) -> N
     assert "counts as 320 characters" in answer.json()["error"]
 
 
+def test_a_glossary_counts_as_the_work_of_its_terms(serve: Serve) -> None:
+    """Its terms are read, and its translations are written instead of them."""
+    server = serve(characters_per_minute=1000)
+    terms = [{"source": f"w{number}", "target": "x" * 100} for number in range(10)]
+    assert translate(server, q="w1 w2", glossary=terms[:1]).status_code == 200
+    answer = translate(server, q="w1 w2", glossary=terms)
+    assert (answer.status_code, answer.json()["code"]) == (413, "text_too_long")
+    assert "counts as 2750 characters" in answer.json()["error"]
+
+
 def test_a_file_counts_as_the_work_of_reading_it(serve: Serve) -> None:
     """Markdown of numbers has next to nothing to translate."""
     server = serve(characters_per_minute=1000)
