@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import click
 
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from service.commands.arguments import DEVICES, DIRECTORY, FILE, PRECISIONS
-from service.commands.process import importing
+from service.commands.process import exiting_on_interrupt, importing
 
 
 @click.command()
@@ -27,14 +26,8 @@ def train(recipe: Path, directory: Path, device: str) -> None:
         from model.backends.devices import resolve_device
         from model.training.loop import train as train_stages
 
-    try:
+    with exiting_on_interrupt("interrupted; the same command goes on from what it saved"):
         finished = train_stages(recipe, directory, resolve_device(device))
-    except KeyboardInterrupt:
-        with contextlib.suppress(OSError):
-            click.echo(
-                "dragoman: interrupted; the same command goes on from what it saved", err=True
-            )
-        raise
     click.echo(f"finished: {click.format_filename(finished)}")
 
 

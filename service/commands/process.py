@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import signal
@@ -33,13 +34,14 @@ def open_missing_streams() -> None:
 
 
 @contextlib.contextmanager
-def exiting_on_interrupt() -> Iterator[None]:
-    """Ctrl-C ends the process at once: imports may swallow or print a KeyboardInterrupt."""
+def exiting_on_interrupt(message: str = "") -> Iterator[None]:
+    """Ctrl-C ends the process at once, with this line on stderr: imports may swallow or print a
+    KeyboardInterrupt, and an object that is just freed swallows it."""
     previous = signal.getsignal(signal.SIGINT)
     if previous is not signal.default_int_handler:  # ignored, or a server's handler
         yield
         return
-    signal.signal(signal.SIGINT, _exit_interrupted)
+    signal.signal(signal.SIGINT, functools.partial(_exit_interrupted, message))
     try:
         yield
     finally:
@@ -64,7 +66,10 @@ def end_process(code: str | int | None) -> None:
     os._exit(code if isinstance(code, int) and code else 2)
 
 
-def _exit_interrupted(_: int, __: FrameType | None) -> None:
+def _exit_interrupted(message: str, _: int, __: FrameType | None) -> None:
+    if message:
+        with contextlib.suppress(OSError):
+            os.write(2, f"\ndragoman: {message}\n".encode())
     os._exit(_INTERRUPTED)
 
 
