@@ -26,7 +26,7 @@ _ACTIVATIONS: dict[Activation, Callable[[Floats], Floats]] = {
 }
 
 
-class AttentionMaps(NamedTuple):
+class AttentionArrays(NamedTuple):
     """The attention of every layer (L) and head: encoder (L, H, S, S), decoder (L, H, T, T) and
     memory (L, H, T, S)."""
 
@@ -37,7 +37,7 @@ class AttentionMaps(NamedTuple):
 
 def attention_maps(
     config: ModelConfig, weights: Mapping[str, Any], source: Sequence[int], target: Sequence[int]
-) -> AttentionMaps:
+) -> AttentionArrays:
     """All attention when `target`, from bos, is decoded from `source`. `weights`: arrays by name,
     of float16 or float32."""
     network = _Network(config, weights)
@@ -57,7 +57,7 @@ def attention_maps(
         x, attention = network.attend(f"decoder.{i}.memory_attention", x, memory, np.float32(0))
         other.append(attention)
         x = network.feed_forward(f"decoder.{i}", x)
-    return AttentionMaps(np.stack(encoder), np.stack(own), np.stack(other))
+    return AttentionArrays(np.stack(encoder), np.stack(own), np.stack(other))
 
 
 def _distances(length: int) -> Floats:

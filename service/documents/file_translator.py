@@ -31,13 +31,12 @@ error that it raises refuses the file."""
 @dataclass(frozen=True)
 class FileJob:
     """A file to translate. `job`: languages and options, without texts; `replaces`: translate also
-    what has a translation in the file already; `client`: whose files take turns."""
+    what has a translation in the file already."""
 
     name: str
     content: bytes
     job: TranslationJob
     replaces: bool = False
-    client: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,14 +72,14 @@ class FileTranslator:
         file_format = format_of(work.name)
         seconds = work.job.deadline_seconds
         ends_seconds = None if seconds is None else time.monotonic() + seconds
-        with self._place(work.client), self._dispatcher.in_progress(work.job):
+        with self._place(work.job.client), self._dispatcher.in_progress(work.job):
             document = SentDocument(work.name, work.content, self._options(work), self._bounds)
-            found = await self._processes.read(work.client, document)
+            found = await self._processes.read(work.job.client, document)
             run = _FileRun(self._dispatcher, work.job, ends_seconds, found.parts, on_progress)
             if on_counted is not None:
                 await on_counted(run.num_characters, found.seconds)
             translations = await run.translate(self._num_parts)
-            content = await self._processes.write(work.client, document, translations)
+            content = await self._processes.write(work.job.client, document, translations)
         return TranslatedFile(content, file_format, run.num_characters, run.source)
 
     @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from model.backends.device_lost import DeviceLost
 from model.decoding.sentence import StepResult
 from service.engine.admission import AdmissionControl
-from service.engine.interfaces import Runner
+from service.engine.interfaces import EngineRunner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import News, SentenceOutcome, SentenceTask
 from service.errors import Draining, ServiceError, TranslationFailed
@@ -48,7 +48,7 @@ class BatchLoop:
 
     def __init__(
         self,
-        runner: Runner,
+        runner: EngineRunner,
         schedule: Schedule,
         admission: AdmissionControl,
         metrics: ModelMetrics,

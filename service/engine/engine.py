@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchEntry, BatchLoop, CancelReason
-from service.engine.interfaces import Runner
+from service.engine.interfaces import EngineRunner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import (
     EngineRequest,
@@ -53,7 +53,7 @@ class Engine:
 
     def __init__(
         self,
-        make_runners: Sequence[Callable[[], Runner]],
+        make_runners: Sequence[Callable[[], EngineRunner]],
         metrics: ModelMetrics,
         limits: EngineLimits,
         busy_workers: set[Worker] | None = None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 
-class Runner(Protocol):
+class EngineRunner(Protocol):
     """One model's batch. Only the worker's thread may call it."""
 
     max_slots: int

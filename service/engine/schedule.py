@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from operator import attrgetter
 
 from model.decoding.step_cost import NOMINAL
-from service.engine.interfaces import Runner
+from service.engine.interfaces import EngineRunner
 from service.engine.sentence_task import EngineRequest, SentenceTask
 
 _LEAST_ROWS = 64
@@ -103,7 +103,9 @@ class Schedule:
     Tasks that are left out keep their rows and cache. Elsewhere each step takes all.
     """
 
-    def __init__(self, runner: Runner, max_prefill_tokens: int, is_preemptive: bool = True) -> None:
+    def __init__(
+        self, runner: EngineRunner, max_prefill_tokens: int, is_preemptive: bool = True
+    ) -> None:
         """`max_prefill_tokens` bounds the source tokens encoded between two steps, because running
         sentences wait for the encoder. `is_preemptive`: steps may leave tasks out, if the runner
         can step a subset."""

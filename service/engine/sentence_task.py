@@ -1,6 +1,6 @@
 """A sentence task, the requests that wait for it, and its outcome.
 
-Only the worker's thread changes what runs; only the event loop changes requests and places.
+Only the worker's thread changes what runs; only the event loop changes requests and waiters.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Update:
 
 @dataclass(frozen=True)
 class Waiter:
-    """A place of a request that waits for a sentence; `is_streamed`: also for its tokens."""
+    """A request that waits for its sentence of this index; `is_streamed`: also for its tokens."""
 
     request: EngineRequest
     index: int
@@ -96,7 +96,7 @@ class SentenceTask:
     """The first that wanted it."""
     key: SentenceKey | None = None
     """What equal sentences have in common; None: the task is not shared."""
-    places: list[Waiter] = field(default_factory=list)
+    waiters: list[Waiter] = field(default_factory=list)
     settled_ids: list[int] = field(default_factory=list)
     handle: int | None = None
     admitted_seconds: float = 0.0
@@ -132,29 +132,29 @@ class SentenceTask:
         self.num_steps += 1
         self._set_level()
 
-    def join(self, place: Waiter) -> None:
-        """Publish to this place too, and what was streamed until now. The task becomes as urgent as
-        the place (priority inheritance, Sha et al. 1990). Runs on the event loop."""
-        self.places.append(place)
-        place.request.tasks[self] = None
-        self.request_work = min(self.request_work, place.request.expected_work)
+    def join(self, waiter: Waiter) -> None:
+        """Publish to this waiter too, also what was streamed until now. The task becomes as urgent
+        as the request (priority inheritance, Sha et al. 1990). Runs on the event loop."""
+        self.waiters.append(waiter)
+        waiter.request.tasks[self] = None
+        self.request_work = min(self.request_work, waiter.request.expected_work)
         self._set_level()
-        if place.is_streamed and self.settled_ids:
-            place.request.receive(Update(place.index, tuple(self.settled_ids)))
+        if waiter.is_streamed and self.settled_ids:
+            waiter.request.receive(Update(waiter.index, tuple(self.settled_ids)))
 
     def publish(self, news: News) -> None:
-        """Pass the news on to all places that want it. Runs on the event loop."""
+        """Pass the news on to all waiters that want it. Runs on the event loop."""
         if not isinstance(news, SentenceOutcome):
             self.settled_ids += news
-            for place in self.places:
-                if place.is_streamed:
-                    place.request.receive(Update(place.index, news))
+            for waiter in self.waiters:
+                if waiter.is_streamed:
+                    waiter.request.receive(Update(waiter.index, news))
             return
-        for place in self.places:
-            place.request.tasks.pop(self, None)
-            outcome = replace(news, arrived=place.request.arrived_seconds)
-            place.request.receive(Update(place.index, outcome=outcome))
-        self.places.clear()
+        for waiter in self.waiters:
+            waiter.request.tasks.pop(self, None)
+            outcome = replace(news, arrived=waiter.request.arrived_seconds)
+            waiter.request.receive(Update(waiter.index, outcome=outcome))
+        self.waiters.clear()
 
     def _set_level(self) -> None:
         """The logarithm of the work of the whole request, or of what the task has had if that is

@@ -29,8 +29,7 @@ _ID_BYTES, _TOKEN_BYTES = 40, 72
 class SharedSentences:
     """The tasks that are computed for one model, by sentence, and its cache.
 
-    Each wanted sentence has a place: the request that waits for it, in the task that computes it
-    ("single flight").
+    A request is a waiter of the task that computes its sentence ("single flight").
     """
 
     def __init__(
@@ -45,14 +44,14 @@ class SharedSentences:
     def join(
         self, request: EngineRequest, sentences: Sequence[SourceSentence], first: int = 0
     ) -> list[SentenceTask]:
-        """Give each sentence a place, or its outcome from the cache -> the tasks to compute.
+        """Give each sentence a waiter, or its outcome from the cache -> the tasks to compute.
 
-        `first`: the place of the first sentence in the request.
+        `first`: the index of the first sentence in the request.
         """
         started: list[SentenceTask] = []
         num_found = 0
         for index, sentence in enumerate(sentences, first):
-            place = Waiter(request, index, sentence.is_streamed)
+            waiter = Waiter(request, index, sentence.is_streamed)
             key = key_of(sentence) if self.cache.max_bytes else None
             if key and (hypotheses := self.cache.get(key)) is not None:
                 num_found += 1
@@ -64,10 +63,10 @@ class SharedSentences:
                 started.append(task)
                 if key:
                     self._tasks[key] = task
-            elif place.is_streamed and not task.is_streamed:
+            elif waiter.is_streamed and not task.is_streamed:
                 task.is_streamed = True
                 self._stream(task)
-            task.join(place)
+            task.join(waiter)
         if self.cache.max_bytes:
             self._metrics.count_looked_up("hit", num_found)
             self._metrics.count_looked_up("joined", len(sentences) - num_found - len(started))
@@ -75,18 +74,18 @@ class SharedSentences:
         return started
 
     def leave(self, request: EngineRequest) -> list[SentenceTask]:
-        """Give up all places of the request -> tasks that nobody wants now."""
+        """Remove the waiters of the request -> tasks that nobody wants now."""
         unwanted: list[SentenceTask] = []
         for task in request.tasks:  # those without an outcome
-            task.places = [place for place in task.places if place.request is not request]
-            if not task.places:
+            task.waiters = [waiter for waiter in task.waiters if waiter.request is not request]
+            if not task.waiters:
                 self._forget(task)
                 unwanted.append(task)
         request.tasks.clear()
         return unwanted
 
     def publish(self, task: SentenceTask, news: News) -> None:
-        """Pass the news of a task on to its places; keep a result."""
+        """Pass the news of a task on to its waiters; keep a result."""
         if isinstance(news, SentenceOutcome):
             self._forget(task)
             if news.error is None and task.key:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from model.backends.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchLoop, CancelReason, Updates
-from service.engine.interfaces import Runner
+from service.engine.interfaces import EngineRunner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import News, SentenceOutcome, SentenceTask
 from service.errors import NotReady
@@ -49,8 +49,8 @@ class Worker:
 
     def __init__(
         self,
-        make_runner: Callable[[], Runner],
-        make_schedule: Callable[[Runner], Schedule],
+        make_runner: Callable[[], EngineRunner],
+        make_schedule: Callable[[EngineRunner], Schedule],
         admission: AdmissionControl,
         metrics: ModelMetrics,
         busy_workers: set[Worker],
@@ -134,7 +134,7 @@ class Worker:
                 self._close([task])
             self._publish(task, news)
 
-    def _make_batch_loop(self, runner: Runner) -> BatchLoop:
+    def _make_batch_loop(self, runner: EngineRunner) -> BatchLoop:
         self.num_refused_paths = len(runner.refused_paths)
         return BatchLoop(runner, self._make_schedule(runner), self._admission, self._metrics)
 
@@ -237,7 +237,7 @@ class Worker:
                 self._loop.call_soon_threadsafe(self._publish_all, updates)
 
 
-def _no_runner() -> Runner:
+def _no_runner() -> EngineRunner:
     raise NotReady("the engine was stopped")
 
 

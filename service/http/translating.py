@@ -88,7 +88,7 @@ async def translate_upload(
     """
     state, caller = server_state(request), request.state.caller
     job = await state.admit(caller, wanted, num_characters=0)
-    work = FileJob(file.name, file.content, job, replaces, caller.name)
+    work = FileJob(file.name, file.content, job, replaces)
 
     async def charge(num_characters: int, seconds: float) -> None:
         await caller.charge(num_characters, max(num_characters, seconds / _CHARACTER_SECONDS))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from model.backends.device_lost import DeviceLost
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import SourceSentence
-from service.engine.interfaces import Runner
+from service.engine.interfaces import EngineRunner
 from service.models.sizing import (
     STORE_SHARE,
     Demand,
@@ -50,7 +50,7 @@ class LoadedModel(TranslationModel):
     the first call reads the weights. `sizes`: of all workers together; `num_bytes`: memory on its
     fullest device when it is served."""
 
-    make_runners: Sequence[Callable[[], Runner]]
+    make_runners: Sequence[Callable[[], EngineRunner]]
     sizes: Sizes
     max_prefill_tokens: int
     device: str

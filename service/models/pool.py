@@ -5,9 +5,9 @@ memory or when it is not offered any more.
                 └─────> waits in a queue ── the head's models are loaded, one after another
                                          └─ what became complete is granted at each load
 
-A lease keeps all models of a request in memory until the request ends. Only the head of the queue
-holds models while it waits, so two requests never wait for each other. Everything
-runs on the event loop, except `load`, which runs in one thread.
+A lease keeps all models of a request in memory until it ends. Only the head of the queue holds
+models while it waits, so two requests never wait for each other. Everything runs on the event loop,
+except `load`, which runs in one thread.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from service.translation.leases import ModelChanged
 _logger = logging.getLogger(__name__)
 _FIRST_RATE = 50e6
 """Bytes of files loaded a second, before any was."""
-_MOST_WAIT_SECONDS = 60.0
-_AFTER_FAILURE_SECONDS = 5
+_MOST_WAIT_SECONDS, _AFTER_FAILURE_SECONDS = 60.0, 5.0
 _Result = TypeVar("_Result")
 
 

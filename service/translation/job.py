@@ -33,8 +33,8 @@ class TranslationJob:
     `is_checked`: whether sentences are compared with their translations;
     `keep`: strings that are not translated; `preferred_languages`: those to expect if the source is
     "auto"; `glossary`: terms that translations must have; `is_admitted`: never refused for
-    lack of room, because it continues an accepted request; `client`: whose share of the queue it
-    takes.
+    lack of room, because it continues an accepted request; `client`: whose share of the
+    queue it takes, and whose files take turns.
     """
 
     texts: Sequence[str]

@@ -88,6 +88,7 @@ async def buffered(
     finally:
         filling.cancel()
         await asyncio.gather(filling, return_exceptions=True)
+        await work.aclose()  # a task that is cancelled before it begins ends nothing
 
 
 async def _fill(

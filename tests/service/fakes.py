@@ -25,7 +25,7 @@ from model.decoding.step_cost import StepCost
 from model.network.config import ModelConfig
 from model.text.tokenizer import StreamDecoder, Tokenizer
 from service.engine.engine import Engine, EngineLimits
-from service.engine.interfaces import Runner
+from service.engine.interfaces import EngineRunner
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.worker import Worker
 from service.models.loading import LoadedModel
@@ -286,7 +286,7 @@ LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
 
 @contextlib.asynccontextmanager
 async def engine_of(
-    *makers: FakeRunner | Callable[[], Runner],
+    *makers: FakeRunner | Callable[[], EngineRunner],
     metrics: Metrics | None = None,
     busy_workers: set[Worker] | None = None,
     **limits: int,

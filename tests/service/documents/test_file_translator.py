@@ -143,12 +143,14 @@ async def test_the_deadline_counts_for_the_whole_file() -> None:
 async def test_too_many_files_at_once_are_refused() -> None:
     async with running() as wired:
         begun = [
-            asyncio.ensure_future(wired.files.translate(replace(file(b"a"), client=client)))
+            asyncio.ensure_future(
+                wired.files.translate(file(b"a", job=replace(JOB, client=client)))
+            )
             for client in "a" * 12 + "bcd"
         ]
         await asyncio.sleep(0)
         with pytest.raises(TooManyAtOnce, match="12 files"):
-            await wired.files.translate(replace(file(b"b"), client="a"))
+            await wired.files.translate(file(b"b", job=replace(JOB, client="a")))
         begun.append(asyncio.ensure_future(wired.files.translate(file(b"a"))))
         await asyncio.sleep(0)
         with pytest.raises(Overloaded, match="16 files"):

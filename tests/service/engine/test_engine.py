@@ -54,22 +54,22 @@ async def test_a_request_that_fills_the_queue_shuts_nobody_out(client: str) -> N
         assert len(await first) == 300
 
 
-class Turns:
+class EachIteration:
     """Calls `seen` in every iteration of the event loop, inside the block."""
 
     def __init__(self, seen: Callable[[], None]) -> None:
         self._seen, self._is_over = seen, False
 
     def __enter__(self) -> None:
-        self._turn()
+        self._iterate()
 
     def __exit__(self, *_: object) -> None:
         self._is_over = True
 
-    def _turn(self) -> None:
+    def _iterate(self) -> None:
         if not self._is_over:
             self._seen()
-            asyncio.get_running_loop().call_soon(self._turn)
+            asyncio.get_running_loop().call_soon(self._iterate)
 
 
 @pytest.mark.parametrize("cache_bytes", [0, 10**8])
@@ -78,7 +78,7 @@ async def test_a_request_of_many_sentences_is_submitted_in_many_turns(cache_byte
     given = [sentence(f"{number:x}") for number in range(5 * _SUBMITTED_AT_ONCE + 7)]
     async with held_engine(max_slots=6000, cache_bytes=cache_bytes) as (runner, engine):
         waiting = [0]
-        with Turns(lambda: waiting.append(engine.num_waiting + engine.num_running)):
+        with EachIteration(lambda: waiting.append(engine.num_waiting + engine.num_running)):
             many = asyncio.create_task(engine.translate(given))
             await eventually(lambda: waiting[-1] == len(given))
         assert max(b - a for a, b in itertools.pairwise(waiting)) <= _SUBMITTED_AT_ONCE

@@ -21,7 +21,7 @@ import pytest
 import service.engine.engine
 from model.backends.device_lost import DeviceLost
 from service.engine.engine import Engine
-from service.engine.interfaces import Runner
+from service.engine.interfaces import EngineRunner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.worker import Worker
@@ -84,7 +84,7 @@ class Scene:
         self.runners: list[FakeRunner] = []
         self.busy_workers: set[Worker] = set()
 
-        def make_schedule(runner: Runner, *arguments: Any) -> Any:
+        def make_schedule(runner: EngineRunner, *arguments: Any) -> Any:
             fault.use("make_schedule")
             return Watched(Schedule(runner, *arguments), "schedule", fault)
 
@@ -220,7 +220,7 @@ async def test_the_process_ends_if_no_new_runner_can_be_built(
     broken, reasons, built = FakeRunner(), list[str](), list[float]()
     broken.fail_next_step = broken.fail_release = True
 
-    def make_runner() -> Runner:
+    def make_runner() -> EngineRunner:
         built.append(time.monotonic())
         if len(built) > 1:
             raise error

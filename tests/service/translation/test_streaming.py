@@ -13,7 +13,7 @@ from service.settings import Settings
 from service.translation.job import TranslationJob
 from service.translation.results import TextPiece
 from service.translation.streaming import StreamAssembler
-from tests.service.fakes import FakeRunner, FakeStreamDecoder, fake_model
+from tests.service.fakes import FakeRunner, FakeStreamDecoder, emptied, fake_model
 
 
 @given(
@@ -72,3 +72,17 @@ async def test_pieces_that_wait_for_the_first_sentence_do_not_come_all_in_one_tu
                     num_pieces += 1
     assert told == text.upper()
     assert largest <= 64
+
+
+async def test_a_stream_that_is_left_before_it_begins_gives_back_what_it_has() -> None:
+    runner = FakeRunner()
+    runner.gate.clear()
+    app = create_app(Settings(), [fake_model(runner)])
+    async with app.router.lifespan_context(app):
+        state = app.state.server
+        (model,) = state.models.pool.models.values()
+        async with state.dispatcher.stream(TranslationJob(["hello there"], "en", "de")):
+            assert model.resident.num_leases == 1
+        assert (model.resident.num_leases, state.dispatcher.num_in_progress) == (0, 0)
+        runner.gate.set()
+        await emptied(model.engine)
