@@ -20,8 +20,8 @@ from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 
 SERVICE = str(Path(service.__file__).parent)
-MOST_FUNCTIONS, MOST_RECORDS = 285, 22
-ASKED = {"q": "A plain sentence.", "source": "en", "target": "de"}
+MOST_FUNCTIONS, MOST_RECORDS = 279, 20
+ASKED = {"source": "en", "target": "de"}
 
 
 class Trail:
@@ -31,6 +31,10 @@ class Trail:
         self.functions: set[tuple[str, str, int]] = set()
         self.records: set[str] = set()
         self.is_on = False
+
+    def begin(self) -> None:
+        """Follow from here, with what was followed before forgotten."""
+        self.functions, self.records, self.is_on = set(), set(), True
 
     def note(self, frame: FrameType, event: str, _: Any) -> None:
         """As `sys.setprofile` calls it. Records are made by methods that have no file."""
@@ -57,13 +61,16 @@ def followed(trail: Trail) -> Iterator[None]:
 
 
 def test_a_plain_sentence_goes_a_short_way() -> None:
+    """What several enter all, because what the server does besides falls into some."""
     trail = Trail()
+    functions, records = [], []
     with followed(trail), TestClient(create_app(Settings(), [fake_model(FakeRunner())])) as client:
-        client.post("/translate", json={**ASKED, "q": "Another sentence."})
-        trail.is_on = True
-        assert client.post("/translate", json=ASKED).json() == {
-            "translatedText": "A PLAIN SENTENCE."
-        }
-        trail.is_on = False
-    assert len(trail.functions) <= MOST_FUNCTIONS
-    assert len(trail.records) <= MOST_RECORDS
+        for number in ("first", "second", "third", "fourth", "fifth"):
+            trail.begin()
+            answer = client.post("/translate", json={**ASKED, "q": f"The {number} sentence."})
+            trail.is_on = False
+            assert answer.json() == {"translatedText": f"THE {number.upper()} SENTENCE."}
+            functions.append(trail.functions)
+            records.append(trail.records)
+    assert len(set.intersection(*functions)) <= MOST_FUNCTIONS
+    assert len(set.intersection(*records)) <= MOST_RECORDS
