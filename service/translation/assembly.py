@@ -1,9 +1,4 @@
-"""Read the translations of a job's sentences, see what they lost, and assemble its texts.
-
-A sentence is decoded with carriers for its kept strings. If its translation lost one of them, a
-number or a term, the sentence is decoded once more, with carriers for its numbers and terms too,
-and the better of the two translations counts.
-"""
+"""Read the translations of a job's sentences, see what they lost, and assemble its texts."""
 
 from __future__ import annotations
 
@@ -24,14 +19,13 @@ from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.omissions import omitted
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.language.segmentation import has_digits
-from service.translation.placeholders import occurs
 from service.translation.preparation import Preparation
-from service.translation.results import Faults, SentenceResult, TranslationResult
-from service.translation.sentence.capitals import match_case
-from service.translation.sentence.carriers import MarkedText
+from service.translation.results import SentenceResult, TranslationResult
+from service.translation.second_translation import LOST
 from service.translation.sentence.document import Document, Sentence
+from service.translation.sentence.entering import Entry
 from service.translation.sentence.rendering import read, read_links, render
-from service.translation.sentence.terms import lacks, place_terms
+from service.translation.sentence.stages import Version, leave
 from service.translation.text_work import go_on
 
 
@@ -43,14 +37,16 @@ class Assembly:
         self,
         preparation: Preparation,
         documents: Sequence[Document],
+        entries: Sequence[Entry],
         model: str,
         calibration: Calibration | None,
     ) -> None:
-        """`calibration`: how to rate translations, if the pair was measured."""
-        self.work, self.documents = preparation.work, documents
+        """`entries`: of the sentences, in order; `calibration`: how to rate translations, if the
+        pair was measured."""
+        self.work, self.documents, self.entries = preparation.work, documents, entries
         self.sentences = [sentence for document in documents for sentence in document.sentences]
-        self.to_retry: list[Sentence] = []
-        """Sentences to be translated once more."""
+        self.again: dict[int, Entry] = {}
+        """By number the sentences to be translated once more."""
         self._preparation, self._tokenizer = preparation, preparation.tokenizer
         self._model, self._calibration = model, calibration
         self._results: dict[Sentence, SentenceResult] = {}
@@ -58,23 +54,30 @@ class Assembly:
     @property
     def sources(self) -> list[SourceSentence]:
         """The sentences for the engine, in their order."""
-        return [source for sentence in self.sentences if (source := sentence.source)]
+        return [entry.source for entry in self.entries]
 
-    def read(self, sentences: Sequence[Sentence], outcomes: Sequence[SentenceOutcome]) -> None:
-        """Read the sentences, and prepare those that `lost` something once more. Raises the error
-        of a failed sentence."""
-        for sentence, outcome in zip(sentences, outcomes, strict=True):
-            result = self._results[sentence] = self._read(sentence, outcome)
-            is_open = any(result.faults) or sentence.is_title
-            if is_open and self._preparation.prepare_again(sentence, result.faults):
-                self.to_retry.append(sentence)
+    def read(self, outcomes: Iterable[SentenceOutcome]) -> None:
+        """Read all sentences, in their order. Raises the error of a failed sentence."""
+        for number, outcome in enumerate(outcomes):
+            self.read_one(number, outcome)
+
+    def read_one(self, number: int, outcome: SentenceOutcome) -> None:
+        """Read a sentence, and let it enter again if it lost something. Raises its error."""
+        sentence, entry = self.sentences[number], self.entries[number]
+        result = self._results[sentence] = self._read(sentence, entry, outcome)
+        if result.faults or entry.is_title:
+            second = self._preparation.second_translation.entry(sentence, entry, result.faults)
+            if second is not None:
+                self.again[number] = second
 
     def read_again(self, outcomes: Sequence[SentenceOutcome]) -> None:
-        """Read those that lost something, and keep the better translation of each."""
-        for sentence, outcome in zip(self.to_retry, outcomes, strict=True):
-            results = self._results[sentence], self._read(sentence, outcome, is_again=True)
-            self._results[sentence] = min(results, key=_doubts)
-        self.to_retry = []
+        """Read those that entered again, and keep the better translation of each."""
+        for (number, entry), outcome in zip(self.again.items(), outcomes, strict=True):
+            sentence = self.sentences[number]
+            results = [self._results[sentence], self._read(sentence, entry, outcome, is_again=True)]
+            doubts = _title_doubts if entry.is_in_small_letters else _doubts
+            self._results[sentence] = min(results, key=doubts)
+        self.again = {}
 
     def results(self) -> list[TranslationResult]:
         """One result for each text, when all sentences are read."""
@@ -94,22 +97,27 @@ class Assembly:
         }
         return render(unit, self._version(unit, rank), attributes)
 
-    def _version(self, sentence: Sentence, rank: int) -> MarkedText:
+    def _version(self, sentence: Sentence, rank: int) -> Version:
         versions = self._results[sentence].versions
         return versions[min(rank, len(versions) - 1)]
 
     def _result(self, document: Document) -> TranslationResult:
         results = [self._results[sentence] for sentence in document.sentences]
         num_versions = max((len(result.versions) for result in results), default=1)
-        versions = (
+        versions = [
             document.join([self.rendered(unit, rank) for unit in document.units])
             for rank in range(num_versions)
-        )
-        best, *others = _without_likes(versions)
+        ]
+        best, *others = _without_likes(versions) if len(versions) > 1 else versions
         return TranslationResult(best, others, results, self._model)
 
     def _read(
-        self, sentence: Sentence, outcome: SentenceOutcome, *, is_again: bool = False
+        self,
+        sentence: Sentence,
+        entry: Entry,
+        outcome: SentenceOutcome,
+        *,
+        is_again: bool = False,
     ) -> SentenceResult:
         """The result of a sentence; of one that is translated again the hypothesis that lost
         least comes first."""
@@ -117,14 +125,14 @@ class Assembly:
         if outcome.error is not None:
             raise outcome.error
         hypotheses = outcome.hypotheses
-        versions = list(self._versions(sentence, hypotheses))
+        versions = list(self._versions(sentence, entry, hypotheses))
         ranks = list(range(len(hypotheses)))
         if is_again:
-            ranks.sort(key=lambda rank: self._faults(sentence, versions[rank]))
+            ranks.sort(key=lambda rank: _faults(sentence, versions[rank]))
         first, job = ranks[0], self.work.job
         best, version = hypotheses[first], versions[first]
-        faults = self._faults(sentence, version)
-        version = version or self._completed(sentence, best)
+        faults = _faults(sentence, version)
+        version = version or self._completed(sentence, entry, best)
         others = (versions[rank] for rank in ranks[1 : self.work.options.n_best])
         return SentenceResult(
             sentence,
@@ -141,8 +149,8 @@ class Assembly:
         )
 
     def _versions(
-        self, sentence: Sentence, hypotheses: Sequence[Hypothesis]
-    ) -> Iterator[MarkedText | None]:
+        self, sentence: Sentence, entry: Entry, hypotheses: Sequence[Hypothesis]
+    ) -> Iterator[Version | None]:
         """The hypotheses, None for those that lost or doubled a kept string. Only the best is
         aligned: the others take over its links."""
         best = hypotheses[0]
@@ -150,37 +158,18 @@ class Assembly:
         for hypothesis in hypotheses:
             target = self._tokenizer.decode(hypothesis.ids)
             if hypothesis is best:
-                links = best_links = self._links(sentence.carried, target, best)
+                links = best_links = self._links(entry.text, target, best)
             else:
                 links = self._moved(best, best_links, hypothesis) if best_links else ()
-            version = self._restored(sentence, target, links)
-            yield None if version is None or _has_more(sentence, version.text) else version
+            is_lost = bool(sentence.kept) and entry.carriers is None
+            yield None if is_lost else leave(entry.stages, Version(target, links))
 
-    def _faults(self, sentence: Sentence, version: MarkedText | None) -> Faults:
-        if version is None:
-            return True, 0
-        num_lost = len(lacks(sentence.terms, version.text, self.work.target))
-        return False, 2 * num_lost + _num_wrong(sentence.text, version.text)
-
-    def _restored(
-        self, sentence: Sentence, target: str, links: Sequence[AlignmentLink]
-    ) -> MarkedText | None:
-        version: MarkedText | None = MarkedText(target, (), links)
-        if sentence.carriers is not None:
-            version = sentence.carriers.restore(target, links, self.work.source, self.work.target)
-        if version is None or sentence.source is None:
-            return None
-        if sentence.asked_in_lower_case:
-            version = version._replace(text=match_case(version.text, sentence.text))
-        begin = len(self._tokenizer.decode(sentence.source.prefix)) if self.work.job.prefixes else 0
-        return place_terms(sentence.marked, sentence.terms, version, self.work.target, begin)
-
-    def _completed(self, sentence: Sentence, best: Hypothesis) -> MarkedText:
+    def _completed(self, sentence: Sentence, entry: Entry, best: Hypothesis) -> Version:
         """The translation with each kept string once."""
         target = self._tokenizer.decode(best.ids)
-        completed = target if sentence.carriers is None else sentence.carriers.completed(target)
-        links = self._links(sentence.carried, target, best) if completed == target else ()
-        return self._restored(sentence, completed, links) or _untranslated(sentence)
+        completed = entry.carriers.completed(target) if entry.carriers else target
+        links = self._links(entry.text, target, best) if completed == target else ()
+        return leave(entry.stages, Version(completed, links)) or _untranslated(sentence)
 
     def _links(self, text: str, target: str, hypothesis: Hypothesis) -> Sequence[AlignmentLink]:
         """The words that translate each other, if the sentence was aligned."""
@@ -204,7 +193,7 @@ class Assembly:
         return links_of_alternative(text, known, links, other_text, others)
 
     def _confidence(
-        self, sentence: Sentence, version: MarkedText, best: Hypothesis
+        self, sentence: Sentence, version: Version, best: Hypothesis
     ) -> SentenceConfidence | None:
         """The confidence of a sentence that reads as the network wrote it; None if the pair is not
         calibrated."""
@@ -220,7 +209,7 @@ class Assembly:
             len(self._tokenizer.source_spans(sentence.text, self.work.target, self.work.source)),
         )
 
-    def _checks(self, sentence: Sentence, version: MarkedText, best: Hypothesis) -> list[Check]:
+    def _checks(self, sentence: Sentence, version: Version, best: Hypothesis) -> list[Check]:
         tags = [item for items in sentence.tag_items for item in items if isinstance(item, str)]
         attributes = {unit: "" for unit in sentence.attributes}
         target = read(sentence, version)
@@ -231,19 +220,30 @@ class Assembly:
             ("".join(tags), render(sentence, version, attributes) if tags else ""),
             is_complete=best.finish_reason == "stop",
         )
-        lost = lacks(sentence.terms, target, self.work.target)
         words = omitted(sentence.text, version.links, self.work.source)
-        more = check_terms(lost), check_omitted(words)
+        more = check_terms(version.lost), check_omitted(words)
         return [*found, *(check for check in more if check)]
 
 
-def _untranslated(sentence: Sentence) -> MarkedText:
-    return MarkedText(sentence.text, range(len(sentence.kept)))
+def _untranslated(sentence: Sentence) -> Version:
+    return Version(sentence.text, order=range(len(sentence.kept)))
 
 
-def _doubts(result: SentenceResult) -> tuple[Faults, float]:
-    """The faults of a translation, and how unsure the network is of a title's."""
-    log_probs = result.best.log_probs if result.sentence.asked_in_lower_case else ()
+def _faults(sentence: Sentence, version: Version | None) -> float:
+    """How much a translation lost: terms, and numbers that only one side has, lost ones twice; LOST
+    if a kept string was lost or doubled."""
+    if version is None:
+        return LOST
+    return 2 * len(version.lost) + _num_wrong(sentence.text, version.text)
+
+
+def _doubts(result: SentenceResult) -> float:
+    return result.faults
+
+
+def _title_doubts(result: SentenceResult) -> tuple[float, float]:
+    """The faults of a translation, and how unsure the network is of it."""
+    log_probs = result.best.log_probs
     return result.faults, -sum(log_probs) / max(1, len(log_probs))
 
 
@@ -262,10 +262,3 @@ def _num_wrong(source: str, target: str) -> int:
         return 0
     lost, added = unmatched(find_numbers(source), find_numbers(target))
     return 2 * len(lost) + len(added)
-
-
-def _has_more(sentence: Sentence, text: str) -> bool:
-    """Whether a kept string stands in the translation besides its marks, and not in the source."""
-    return any(
-        occurs(kept.text, text) and not occurs(kept.text, sentence.text) for kept in sentence.kept
-    )

@@ -142,6 +142,11 @@ def find_kept(
     return joined
 
 
+def has_kept(text: str) -> bool:
+    """Whether there are strings to keep by the rules."""
+    return next(_by_rules(text), None) is not None
+
+
 def _outside(spans: Iterable[Span], terms: Iterable[Span]) -> list[Span]:
     """The spans that the terms do not cover."""
     covered = {place for term in terms for place in range(*term)}

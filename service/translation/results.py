@@ -13,12 +13,8 @@ from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Check
 from service.translation.confidence import SentenceConfidence
 from service.translation.language.detection import Detection
-from service.translation.sentence.carriers import MarkedText
 from service.translation.sentence.document import Sentence
-
-Faults = tuple[bool, int]
-"""What a translation lost: whether a kept string was lost or doubled, and how many numbers only one
-side has, lost ones twice."""
+from service.translation.sentence.stages import Version
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,8 @@ class SentenceSearch:
 class SentenceResult:
     """One sentence, its translation, and the tokens, scores and end of its best hypothesis.
 
-    `versions`: its translations with marks, best first; `source` and `target`: the texts of the
+    `versions`: its translations with marks, best first; `faults`: what the best lost, 0 for
+    nothing; `source` and `target`: the texts of the
     sentence and of the best one, without marks; `alignment`: which words translate each other;
     `confidence`: how likely words and sentence are right, None also if it was not measured for the
     pair; `attention`: of all layers and heads; `search`: all its steps. None if the job did not
@@ -51,8 +48,8 @@ class SentenceResult:
     """
 
     sentence: Sentence
-    versions: Sequence[MarkedText]
-    faults: Faults
+    versions: Sequence[Version]
+    faults: float
     source: str
     target: str
     tokens: Sequence[str]

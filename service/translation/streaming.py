@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 from service.engine.sentence_task import SentenceOutcome, Update
 from service.translation.assembly import Assembly
 from service.translation.results import TextPiece
-from service.translation.sentence.document import Document, Sentence
+from service.translation.sentence.document import Document
 from service.translation.sentence.rendering import escape
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 16
 """Updates and pieces that are taken at a time; others use the event loop between."""
 _Piece = TypeVar("_Piece")
-Read = Callable[[Assembly, Sentence, SentenceOutcome], Awaitable[None]]
+Read = Callable[[Assembly, int, SentenceOutcome], Awaitable[None]]
 
 
 class JobStream:
@@ -66,10 +66,11 @@ class JobStream:
 
     async def _apply(self, update: Update, text: _StreamedText) -> None:
         sentence = self._assembly.sentences[update.index]
-        if sentence.is_plain and (number := text.numbers.get(sentence)) is not None:
+        is_plain = sentence.is_bare and self._assembly.entries[update.index].is_plain
+        if is_plain and (number := text.numbers.get(sentence)) is not None:
             text.assembler.grow(number, update.ids)
         if update.outcome is not None:
-            await self._read(self._assembly, sentence, update.outcome)
+            await self._read(self._assembly, update.index, update.outcome)
             unit = text.units[sentence]
             if self._assembly.is_complete(unit):
                 text.assembler.finish(text.numbers[unit], self._assembly.rendered(unit))

@@ -13,9 +13,9 @@ from service.engine.engine import Engine
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
 from service.translation.job import ModelJob
-from service.translation.preparation import ModelLimits, Preparation
+from service.translation.preparation import Preparation
 from service.translation.results import TextPiece, TranslationResult
-from service.translation.sentence.document import Sentence
+from service.translation.sentence.entering import ModelLimits
 from service.translation.streaming import JobStream
 from service.translation.study.inspection import InspectedModel, Inspector
 from service.translation.study.next_words import NextWordFinder, NextWords
@@ -74,9 +74,9 @@ class Translator:
         """Cut and tokenise the texts. Any thread may call it."""
         self.require_room(work)
         preparation = self._preparation(work)
-        documents = preparation.prepare(is_streamed=is_streamed)
+        documents, entries = preparation.prepare(is_streamed=is_streamed)
         calibration = self._confidence.get((work.source, work.target))
-        assembly = Assembly(preparation, documents, self.name, calibration)
+        assembly = Assembly(preparation, documents, entries, self.name, calibration)
         if work.job.inspection:
             self._inspector.require_possible(work.job.inspection, assembly.sources)
         return assembly
@@ -92,12 +92,12 @@ class Translator:
         )
 
         def assemble() -> list[TranslationResult]:
-            assembly.read(assembly.sentences, outcomes)
-            return [] if assembly.to_retry else assembly.results()
+            assembly.read(outcomes)
+            return [] if assembly.again else assembly.results()
 
         size = num_characters(work.texts) * work.options.n_best
         results = await text_work(size, assemble, work.ends_seconds)
-        if assembly.to_retry:
+        if assembly.again:
             await self._mend(assembly, outcomes)
             results = await text_work(size, assembly.results, work.ends_seconds)
         return await self._inspected(assembly, results)
@@ -142,24 +142,24 @@ class Translator:
         yield await self._inspected(assembly, results)
 
     async def _read_streamed(
-        self, assembly: Assembly, sentence: Sentence, outcome: SentenceOutcome
+        self, assembly: Assembly, number: int, outcome: SentenceOutcome
     ) -> None:
-        ends = assembly.work.ends_seconds
-        await text_work(len(sentence.text), lambda: assembly.read([sentence], [outcome]), ends)
-        if assembly.to_retry:
+        size, ends = len(assembly.sentences[number].text), assembly.work.ends_seconds
+        await text_work(size, lambda: assembly.read_one(number, outcome), ends)
+        if assembly.again:
             await self._mend(assembly, [outcome])
 
     async def _mend(self, assembly: Assembly, outcomes: Sequence[SentenceOutcome]) -> None:
         """Translate the sentences that lost something once more, with the work that the request
         has had; the better translation counts."""
         again = await self.engine.translate(
-            [source for sentence in assembly.to_retry if (source := sentence.source)],
+            [entry.source for entry in assembly.again.values()],
             assembly.work.deadline_seconds,
             is_admitted=True,
             prior_work=sum(outcome.work for outcome in outcomes),
             client=assembly.work.job.client,
         )
-        size = sum(len(sentence.text) for sentence in assembly.to_retry)
+        size = sum(len(entry.text) for entry in assembly.again.values())
         ends = assembly.work.ends_seconds
         await text_work(size, lambda: assembly.read_again(again), ends)
 

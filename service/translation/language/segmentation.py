@@ -71,6 +71,17 @@ def cut_text(
     return list(_merge(cutter.cut(text)))
 
 
+def is_one_sentence(text: str, language: str) -> bool:
+    """Whether `cut_text` leaves a text that fits whole. Of texts with spaces at an end, False."""
+    is_bare = not (text[:1].isspace() or text[-1:].isspace())
+    return (
+        is_bare
+        and has_letters(text)
+        and _KEPT.search(text) is None
+        and len(list(_segment(text, language))) == 1
+    )
+
+
 def is_spaced(language: str) -> bool:
     """Whether the language writes a space between two sentences."""
     return language.split("-")[0].lower() not in _UNSPACED_LANGUAGES

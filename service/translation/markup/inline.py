@@ -53,6 +53,11 @@ def text_flow(
     return builder.build()
 
 
+def has_marks(text: str) -> bool:
+    """Whether there may be tags or branches in the text."""
+    return "{" in text or _MARK.search(text) is not None
+
+
 def _branches(text: str) -> list[Span]:
     """Where the texts of an ICU message stand, if it is one plural or choice."""
     if not _CHOICE.match(text) or "'{" in text:

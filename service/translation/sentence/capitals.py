@@ -6,7 +6,12 @@ alone with a capital, as on buttons.
 
 from __future__ import annotations
 
+import itertools
+from typing import NamedTuple
+
 import regex
+
+from service.translation.sentence.stages import Version
 
 _WORD = regex.compile(r"[\p{L}\p{M}'’]+")
 _TITLE = regex.compile(
@@ -17,6 +22,46 @@ _TITLE = regex.compile(
 _SINGLE_I = regex.compile(r"(?<![\p{L}\p{M}])i(?![\p{L}\p{M}])")
 _LEAST_SHARE = 0.9
 _LEAST_WORDS, _LEAST_LONGEST = 2, 4
+
+
+class Capitals(NamedTuple):
+    """The stage of a sentence in capitals, which the network reads in ordinary case: `text`."""
+
+    text: str
+
+    def leave(self, version: Version) -> Version:
+        """The translation in capitals."""
+        text = in_capitals(version.text)
+        if len(text) == len(version.text):
+            return version._replace(text=text)
+        lengths = (len(in_capitals(char)) for char in version.text)
+        moved = [0, *itertools.accumulate(lengths)]
+        links = [
+            link._replace(target_start=moved[link.target_start], target_end=moved[link.target_end])
+            for link in version.links
+        ]
+        return version._replace(text=text, links=links)
+
+
+class Title(NamedTuple):
+    """The stage of a title, which the network reads in small letters: `text`."""
+
+    text: str
+    written: str
+
+    def leave(self, version: Version) -> Version:
+        """The translation with a capital as first letter, or in capitals, as the title was."""
+        return version._replace(text=match_case(version.text, self.written))
+
+
+def enter_capitals(text: str) -> Capitals:
+    """The stage of a sentence in capitals."""
+    return Capitals(in_sentence_case(text))
+
+
+def enter_title(text: str) -> Title:
+    """The stage of a title."""
+    return Title(in_small_letters(text), text)
 
 
 def is_in_capitals(text: str) -> bool:

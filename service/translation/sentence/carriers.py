@@ -20,19 +20,12 @@ from model.text.reserved import placeholder
 from service.translation.alignment import AlignmentLink
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
+from service.translation.placeholders import occurs
 from service.translation.sentence.amounts import Amount
+from service.translation.sentence.stages import Version
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
 _MOST_NUMBERS = 6
-
-
-class MarkedText(NamedTuple):
-    """A sentence's translation with a MARK for each kept string. `order`: for each MARK the index
-    of its string in the source. `links` are between the source with marks and this text."""
-
-    text: str
-    order: Sequence[int] = ()
-    links: Sequence[AlignmentLink] = ()
 
 
 class Replacement(NamedTuple):
@@ -85,30 +78,33 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class Carriers:
-    """The carriers of a sentence: its text with them, and their spellings, one for each slot."""
+    """The stage of kept strings and numbers: the text with carriers, their spellings, one for each
+    slot, and the kept strings as they read. `_pair`: source and target language."""
 
     text: str
     spellings: Sequence[str]
     _slots: Sequence[Slot]
     _marked: Replaced
+    _pair: tuple[str, str]
+    _kept: Sequence[str]
 
     @property
     def marked(self) -> str:
         """The text with marks."""
         return self._marked.text
 
-    def restore(
-        self, target: str, links: Sequence[AlignmentLink], source_language: str, language: str
-    ) -> MarkedText | None:
-        """The translation with marks and numbers for the carriers, in its `language`; None if the
-        carrier of a mark is lost, doubled or broken."""
+    def leave(self, version: Version) -> Version | None:
+        """The translation with marks and numbers for the carriers; None if the carrier of a mark is
+        lost, doubled or broken, or if a kept string stands beside its mark, and not in the source.
+        """
+        target = version.text
         matches = list(_pattern(self.spellings).finditer(target))
         slots = [self._slots[self.spellings.index(match.group())] for match in matches]
         marks = [slot for slot in self._slots if MARK in slot.target]
         found = [slot for slot in slots if MARK in slot.target]
         if sorted(found) != marks:
             return None
-        is_source_spaced, is_target_spaced = is_spaced(source_language), is_spaced(language)
+        is_source_spaced, is_target_spaced = map(is_spaced, self._pair)
         replacements = [
             _replacement(
                 target,
@@ -120,11 +116,14 @@ class Carriers:
             for match, slot in zip(matches, slots, strict=True)
         ]
         marked = Replaced(target, replacements)
+        if self._has_more(marked.text):
+            return None
         moved = [
-            *moved_links(links, self._marked, marked),
+            *moved_links(version.links, self._marked, marked),
             *_slot_links(slots, replacements, marked),
         ]
-        return MarkedText(marked.text, [marks.index(slot) for slot in found], moved)
+        order = [marks.index(slot) for slot in found]
+        return version._replace(text=marked.text, links=moved, order=order)
 
     def completed(self, target: str) -> str:
         """A translation with each carrier once: the first one counts, and lost ones end it."""
@@ -138,27 +137,40 @@ class Carriers:
         target = _pattern(self.spellings).sub(first, target)
         return " ".join([target, *(one for one in self.spellings if one not in found)])
 
+    def _has_more(self, text: str) -> bool:
+        """Whether a kept string stands in the translation besides its marks, and not in the
+        source."""
+        return any(occurs(kept, text) and not occurs(kept, self.marked) for kept in self._kept)
+
 
 def most_carriers(text: str, num_reserved: int) -> int:
     """How many carriers of one text the network tells apart."""
     return num_reserved or min(_MOST_NUMBERS, len(_free_numbers(text)))
 
 
-def carry(
-    text: str, language: str, num_reserved: int, amounts: Sequence[Amount] = ()
+def enter_carriers(
+    text: str,
+    pair: tuple[str, str],
+    num_reserved: int,
+    kept: Sequence[str] = (),
+    amounts: Sequence[Amount] = (),
 ) -> Carriers | None:
-    """Put carriers in place of the marks of a sentence in this language, and of the `amounts`;
-    None if there are none, or more than `most_carriers`. `num_reserved`: the model's reserved
-    placeholders."""
+    """The stage that puts carriers in place of the marks of a sentence, and of the `amounts`; None
+    if there are none, or more than `most_carriers`.
+
+    `pair`: source and target language; `num_reserved`: the model's reserved placeholders; `kept`:
+    the strings of the marks, as they read.
+    """
     slots = _slots_of(text, amounts)
     if not 0 < len(slots) <= most_carriers(text, num_reserved):
         return None
     spellings = _spellings(len(slots), text, num_reserved)
     carried, position, replacements = "", 0, []
-    is_padded = not num_reserved and not is_spaced(language)
+    is_source_spaced = is_spaced(pair[0])
+    is_padded = not num_reserved and not is_source_spaced
     for spelling, slot in zip(spellings, slots, strict=True):
         carried += text[position : slot.start]
-        beside = _beside(text, slot, is_spaced(language))
+        beside = _beside(text, slot, is_source_spaced)
         is_after_digit = not num_reserved and carried[-1:].isdigit()
         is_after_word = is_after_digit or (is_padded and carried[-1:].isalnum())
         before_pad = " " if len(beside.before) > 1 or is_after_word else ""
@@ -170,7 +182,8 @@ def carry(
         replacements.append(Replacement(start, len(carried), text[slot.start : slot.end]))
         position = slot.end
     carried += text[position:]
-    return Carriers(carried, spellings, slots, Replaced(carried, replacements))
+    marked = Replaced(carried, replacements)
+    return Carriers(carried, spellings, slots, marked, pair, kept)
 
 
 def _slots_of(text: str, amounts: Sequence[Amount] = ()) -> list[Slot]:

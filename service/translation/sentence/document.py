@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
-from model.decoding.sentence import SourceSentence
 from model.text.spans import Span
-from service.translation.glossary import Match
 from service.translation.language.segmentation import Piece, spaced_gap
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
-from service.translation.sentence.capitals import in_sentence_case, in_small_letters, is_in_capitals
-from service.translation.sentence.carriers import Carriers
+from service.translation.sentence.capitals import is_in_capitals
 
 Item = Union[str, "Sentence"]
 """A string that stays, or a sentence."""
@@ -22,15 +19,12 @@ Cut = Callable[[str, bool], Sequence[Piece]]
 """Cuts a flow's text into pieces; the flag says that it is all in capitals."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Sentence:
-    """A sentence of a flow, with a MARK for each string of `kept`, on its way through the network.
+    """A sentence of a flow, with a MARK for each string of `kept`.
 
     `tags` are the tags inside, and `tag_items` what is written for each; `escapes` is how the
-    translation spells some characters; `terms` are those of a glossary that stand in it.
-    A title is translated once more, `asked_in_lower_case`: in small letters.
-    `carriers` stand for the marks where the network reads it, None without marks; `source` is what
-    the engine gets.
+    translation spells some characters; `is_in_capitals` also if only its flow is.
     """
 
     text: str
@@ -39,35 +33,11 @@ class Sentence:
     tag_items: Sequence[Sequence[Item]] = ()
     escapes: Mapping[str, str] = field(default_factory=dict)
     is_in_capitals: bool = False
-    is_title: bool = False
-    asked_in_lower_case: bool = False
-    terms: Sequence[Match] = ()
-    carriers: Carriers | None = None
-    source: SourceSentence | None = None
 
     @property
-    def marked(self) -> str:
-        """The text in the case that the network reads, with marks."""
-        if self.asked_in_lower_case:
-            return in_small_letters(self.text)
-        return in_sentence_case(self.text) if self.is_in_capitals else self.text
-
-    @property
-    def carried(self) -> str:
-        """The text as the network reads it."""
-        return self.marked if self.carriers is None else self.carriers.text
-
-    @property
-    def carried_kept(self) -> list[tuple[Kept, str]]:
-        """The kept strings, each with its carrier."""
-        spellings = self.carriers.spellings if self.carriers else ()
-        return list(zip(self.kept, spellings, strict=True))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the translation is the network's text, but for escapes."""
-        is_as_read = not (self.is_in_capitals or self.is_title)
-        return is_as_read and not (self.kept or self.tags or self.terms)
+    def is_bare(self) -> bool:
+        """Whether it has neither tags nor kept strings."""
+        return not (self.kept or self.tags)
 
     @property
     def attributes(self) -> list[Sentence]:
@@ -76,6 +46,8 @@ class Sentence:
 
     def read(self) -> str:
         """The sentence as a reader sees it, without tags."""
+        if not self.kept:
+            return self.text
         parts = self.text.split(MARK)
         kept = [*(kept.text for kept in self.kept), ""]
         return "".join(part for pair in zip(parts, kept, strict=True) for part in pair)

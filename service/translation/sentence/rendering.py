@@ -1,54 +1,56 @@
-"""Write a sentence's translation with its tags, kept strings, capitals and escapes."""
+"""Write a sentence's translation with its tags, kept strings and escapes."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import place_tags
-from service.translation.sentence.capitals import in_capitals
-from service.translation.sentence.carriers import MarkedText
 from service.translation.sentence.document import Item, Sentence
+from service.translation.sentence.stages import Version
 
 
 def render(
     sentence: Sentence,
-    translation: MarkedText,
+    translation: Version,
     attributes: Mapping[Sentence, str],
 ) -> str:
     """The translation as it is written; `attributes`: the rendered sentences in attributes of the
     sentence's tags."""
-    if sentence.is_plain:
+    if sentence.is_bare:
         return escape(translation.text, sentence.escapes)
     return "".join(_parts(sentence, translation, attributes))
 
 
-def read(sentence: Sentence, translation: MarkedText) -> str:
+def read(sentence: Sentence, translation: Version) -> str:
     """The translation as a reader sees it, without tags and escapes."""
-    parts = _cased(sentence, translation.text).split(MARK)
+    if not sentence.kept:
+        return translation.text
+    parts = translation.text.split(MARK)
     kept = [*(sentence.kept[index].text for index in translation.order), ""]
     return "".join(part for pair in zip(parts, kept, strict=True) for part in pair)
 
 
-def read_links(sentence: Sentence, translation: MarkedText) -> list[AlignmentLink]:
+def read_links(sentence: Sentence, translation: Version) -> Sequence[AlignmentLink]:
     """The translation's links, in offsets of the sentence and the translation as they read."""
+    if not sentence.kept:
+        return translation.links
     kept = [string.text for string in sentence.kept]
     ordered = [kept[index] for index in translation.order]
-    sources = _read_offsets(sentence.text, kept, is_in_capitals=False)
-    targets = _read_offsets(translation.text, ordered, is_in_capitals=sentence.is_in_capitals)
+    sources = _read_offsets(sentence.text, kept)
+    targets = _read_offsets(translation.text, ordered)
     return [
         AlignmentLink(sources[a], sources[b], targets[c], targets[d], weight)
         for a, b, c, d, weight in translation.links
     ]
 
 
-def _read_offsets(text: str, kept: Iterable[str], *, is_in_capitals: bool) -> list[int]:
+def _read_offsets(text: str, kept: Iterable[str]) -> list[int]:
     """Where each offset of a text with marks is in the text as it reads."""
     strings = iter(kept)
-    spell = in_capitals if is_in_capitals else str
-    lengths = (len(next(strings) if char == MARK else spell(char)) for char in text)
+    lengths = (len(next(strings)) if char == MARK else 1 for char in text)
     return [0, *itertools.accumulate(lengths)]
 
 
@@ -59,7 +61,7 @@ def escape(text: str, escapes: Mapping[str, str]) -> str:
 
 def _parts(
     sentence: Sentence,
-    translation: MarkedText,
+    translation: Version,
     attributes: Mapping[Sentence, str],
 ) -> Iterator[str]:
     text = translation.text
@@ -73,12 +75,8 @@ def _parts(
 
 
 def _written(sentence: Sentence, text: str, kept: Iterator[str]) -> Iterator[str]:
-    for char in _cased(sentence, text):
+    for char in text:
         yield next(kept) if char == MARK else sentence.escapes.get(char, char)
-
-
-def _cased(sentence: Sentence, text: str) -> str:
-    return in_capitals(text) if sentence.is_in_capitals else text
 
 
 def _spell(item: Item, attributes: Mapping[Sentence, str]) -> str:

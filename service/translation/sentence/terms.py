@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import regex
 
@@ -17,7 +18,8 @@ from service.translation.alignment import AlignmentLink
 from service.translation.glossary import GlossaryEntry, GlossaryMatcher, Match
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import Placement
-from service.translation.sentence.carriers import MarkedText, Replaced, Replacement, moved_links
+from service.translation.sentence.carriers import Replaced, Replacement, moved_links
+from service.translation.sentence.stages import Version
 
 _WORDS = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 _ROOM = regex.compile(rf"[^{MARK}]+")
@@ -28,9 +30,24 @@ _NOWHERE = Span(0, 0)
 _SENTENCES_AT_ONCE = 8
 
 
+class Terms(NamedTuple):
+    """The stage of the terms of a glossary, which the network reads as they are; `begin`: where the
+    translation goes on after what it must begin with."""
+
+    text: str
+    terms: Sequence[Match]
+    language: str
+    begin: int = 0
+
+    def leave(self, version: Version) -> Version:
+        """The translation with the terms' own translations."""
+        placed = place_terms(self.text, self.terms, version, self.language, self.begin)
+        return placed._replace(lost=lacks(self.terms, placed.text, self.language))
+
+
 def place_terms(
-    source: str, terms: Sequence[Match], version: MarkedText, language: str, begin: int = 0
-) -> MarkedText:
+    source: str, terms: Sequence[Match], version: Version, language: str, begin: int = 0
+) -> Version:
     """The translation in this language with the terms of a sentence. Text before `begin` stays,
     and so does a term's inflected form."""
     if not terms:
@@ -57,9 +74,7 @@ def lacks(terms: Sequence[Match], text: str, language: str) -> list[GlossaryEntr
     return [match.entry for match in _missing(terms, {}, text, language)]
 
 
-def _linked(
-    source: str, terms: Sequence[Match], version: MarkedText, begin: int
-) -> dict[Match, Span]:
+def _linked(source: str, terms: Sequence[Match], version: Version, begin: int) -> dict[Match, Span]:
     """Where the translation has the words that the terms are linked to, without kept strings."""
     placement = Placement(source, version.text, version.links)
     sources = {Span(match.start, match.end): match for match in terms}

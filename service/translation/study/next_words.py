@@ -23,6 +23,7 @@ from service.translation.language.segmentation import cut_text, is_spaced
 from service.translation.preparation import Preparation
 from service.translation.sentence.capitals import in_capitals, in_sentence_case
 from service.translation.sentence.document import Document, Sentence
+from service.translation.sentence.entering import Entry
 from service.translation.text_work import text_work
 
 if TYPE_CHECKING:
@@ -80,13 +81,12 @@ class NextWordFinder:
         """The `count` likeliest words after `prefix`, of the job's only text. Raises InvalidField
         for a prefix that is too long."""
         prepare = functools.partial(self._prepare, work, prefix)
-        document, place = await text_work(
-            len(work.texts[0]) + len(prefix), prepare, work.ends_seconds
-        )
+        size = len(work.texts[0]) + len(prefix)
+        document, entries, place = await text_work(size, prepare, work.ends_seconds)
         if not document.sentences:
             return NextWords([], 1.0, 0)
-        sentence = document.sentences[place.number]
-        end, starts = await self._starts(work, sentence, count)
+        sentence, entry = document.sentences[place.number], entries[place.number]
+        end, starts = await self._starts(work, entry.source, count)
         later = [one.read() for one in document.sentences[place.number + 1 :]]
         job = dataclasses.replace(work.job, prefixes=(), is_admitted=True)
         outcomes, translations = await asyncio.gather(
@@ -100,7 +100,9 @@ class NextWordFinder:
         )
         gaps = document.gaps[place.number + 1 :]
         rest = "".join(a + b for a, b in zip(gaps, [*translations, ""], strict=True))
-        spelling = _Spelling(sentence, prefix, place, rest, is_spaced(work.target))
+        carried = _carried(sentence, entry)
+        has_spaces = is_spaced(work.target)
+        spelling = _Spelling(sentence, carried, prefix, place, rest, has_spaces)
         found = [
             self._word(start, outcome.hypotheses[0], spelling)
             for start, outcome in zip(starts, outcomes, strict=True)
@@ -108,27 +110,25 @@ class NextWordFinder:
         ]
         return NextWords(_distinct(found)[:count], end, place.number)
 
-    def _prepare(self, work: ModelJob, prefix: str) -> tuple[Document, _Place]:
-        (document,) = self.preparation(work).prepare()
+    def _prepare(self, work: ModelJob, prefix: str) -> tuple[Document, Sequence[Entry], _Place]:
+        (document,), entries = self.preparation(work).prepare()
         place = _locate(prefix, work.target, len(document.sentences))
         if not document.sentences:
-            return document, place
+            return document, entries, place
         sentence = document.sentences[place.number]
         part = place.part.rstrip()
         if sentence.is_in_capitals:
             part = in_sentence_case(part)
-        for kept, spelling in sentence.carried_kept:
-            part = part.replace(kept.text, spelling)
+        for kept, spelling in _carried(sentence, entries[place.number]):
+            part = part.replace(kept, spelling)
         job = dataclasses.replace(work.job, prefixes=[*[""] * place.number, part])
-        (document,) = self.preparation(dataclasses.replace(work, job=job)).prepare()
-        return document, place
+        (document,), entries = self.preparation(dataclasses.replace(work, job=job)).prepare()
+        return document, entries, place
 
     async def _starts(
-        self, work: ModelJob, located: Sentence, count: int
+        self, work: ModelJob, sentence: SourceSentence, count: int
     ) -> tuple[float, list[_Start]]:
         """The probability of the end, and the likeliest next tokens."""
-        sentence = located.source
-        assert sentence is not None
         beam_size = min(count + 1 + _SPARE_TOKENS, self.engine.max_beam_size)
         length = len(sentence.prefix)
         options = dataclasses.replace(
@@ -176,6 +176,7 @@ class _Spelling(NamedTuple):
     """Writes what the network continues as the reader sees it."""
 
     sentence: Sentence
+    carried: Sequence[tuple[str, str]]
     prefix: str
     place: _Place
     rest: str
@@ -198,9 +199,15 @@ class _Spelling(NamedTuple):
     def _written(self, text: str) -> str:
         if self.sentence.is_in_capitals:
             text = in_capitals(text)
-        for kept, carrier in self.sentence.carried_kept:
-            text = text.replace(carrier, kept.text)
+        for kept, carrier in self.carried:
+            text = text.replace(carrier, kept)
         return text.removeprefix(" ") if self.is_apart else text
+
+
+def _carried(sentence: Sentence, entry: Entry) -> list[tuple[str, str]]:
+    """The kept strings, each with its carrier."""
+    spellings = entry.carriers.spellings if entry.carriers else ()
+    return list(zip((kept.text for kept in sentence.kept), spellings, strict=True))
 
 
 def _locate(prefix: str, language: str, num_sentences: int) -> _Place:

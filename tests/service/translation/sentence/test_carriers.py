@@ -23,7 +23,8 @@ from service.translation.sentence.capitals import (
     is_title,
     match_case,
 )
-from service.translation.sentence.carriers import MarkedText, carry, most_carriers
+from service.translation.sentence.carriers import enter_carriers, most_carriers
+from service.translation.sentence.stages import Version
 from service.translation.sentence.unspelled import find_unspelled
 
 TEXTS = st.text(st.sampled_from(f"ab 你.7{MARK}"), max_size=30)
@@ -35,12 +36,12 @@ def test_the_text_itself_comes_back_as_it_was(
 ) -> None:
     amounts = list(find_amounts(text, language, language)) if has_amounts else []
     num_carried = text.count(MARK) + len(amounts)
-    carried = carry(text, language, reserved, amounts)
+    carried = enter_carriers(text, (language, "zh"), reserved, amounts=amounts)
     assert (carried is not None) == (0 < num_carried <= most_carriers(text, reserved))
     if carried is None:
         return
     assert MARK not in carried.text
-    restored = carried.restore(carried.text, [], language, "zh")
+    restored = carried.leave(Version(carried.text))
     assert restored is not None
     assert restored.text.replace(" ", "") == text.replace(" ", "")
     assert list(restored.order) == list(range(text.count(MARK)))
@@ -53,11 +54,11 @@ def carried_and_restored(
     reserved: int = 16,
     amounts: Sequence[Amount] = (),
     links: Sequence[AlignmentLink] = (),
-) -> tuple[str, MarkedText | None]:
+) -> tuple[str, Version | None]:
     """What the network reads, and its translation with what was carried."""
-    carried = carry(source, languages[0], reserved, list(amounts))
+    carried = enter_carriers(source, languages, reserved, amounts=list(amounts))
     assert carried is not None
-    return carried.text, carried.restore(target, list(links), *languages)
+    return carried.text, carried.leave(Version(target, list(links)))
 
 
 def test_a_number_of_the_sentence_is_no_carrier() -> None:
@@ -102,11 +103,11 @@ def test_a_kept_string_touches_no_letter_or_other_string_that_it_did_not(
     text: str, target: str
 ) -> None:
     """The network may leave out every space."""
-    carried = carry(text, "en", 64)
+    carried = enter_carriers(text, ("en", target), 64)
     if carried is None:
         assert MARK not in text
         return
-    restored = carried.restore(carried.text.replace(" ", ""), [], "en", target)
+    restored = carried.leave(Version(carried.text.replace(" ", "")))
     assert restored is not None
     for pair in map("".join, itertools.pairwise(restored.text)):
         assert pair in text or MARK not in pair or " " in pair or "." in pair
@@ -145,11 +146,11 @@ def test_numbers_are_carried_beside_marks_and_come_back_as_the_target_writes_the
 
 
 def test_a_translation_is_completed_with_what_it_lost() -> None:
-    carried = carry(f"{MARK} or {MARK}.", "en", 16)
+    carried = enter_carriers(f"{MARK} or {MARK}.", ("en", "de"), 16)
     assert carried is not None
     completed = carried.completed("⟦1⟧ oder ⟦1⟧.")
     assert completed == "⟦1⟧ oder . ⟦0⟧"
-    assert carried.restore(completed, [], "en", "de") is not None
+    assert carried.leave(Version(completed)) is not None
 
 
 TEXTS = st.text(

@@ -1,0 +1,70 @@
+"""The required beginnings of the translations of a job's first sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from service.errors import InvalidField, shown
+from service.translation.job import ModelJob
+from service.translation.markup.flow import MARK
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import Tokenizer
+
+_UNLIMITED = 10**9
+
+
+class Prefixes:
+    """The target ids that each sentence's translation begins with."""
+
+    def __init__(self, tokenizer: Tokenizer, work: ModelJob, max_target_tokens: int) -> None:
+        """`max_target_tokens`: of a translation. Raises InvalidField for a prefix with a mark."""
+        for prefix in work.job.prefixes:
+            if MARK in prefix:
+                raise InvalidField(f"target_prefix must not have U+FFFC, got {shown(prefix)}")
+        self._options, self._max_target_tokens = work.options, max_target_tokens
+        self._start = tuple(tokenizer.target_start(work.target))
+        found = tokenizer.encode_target_batch(work.job.prefixes) if work.job.prefixes else []
+        self._ids = [(*self._start, *ids) for ids in found]
+
+    def __len__(self) -> int:
+        """How many sentences have one."""
+        return len(self._ids)
+
+    def of(self, number: int) -> tuple[int, ...]:
+        """Those of the sentence with this number."""
+        return self._ids[number] if number < len(self._ids) else self._start
+
+    def require_possible(self) -> None:
+        """Raise InvalidField if they do not fit for any text."""
+        self.require_room([_UNLIMITED] * max(1, len(self)))
+
+    def require_room(self, source_lengths: Iterable[int]) -> None:
+        """Raise InvalidField unless each has fewer tokens than its translation may have, so that
+        the end token fits too. Lengths are in tokens."""
+        if not (self._start or self._ids):
+            return
+        for number, length in enumerate(source_lengths):
+            limit = min(self._options.target_limit(length), self._max_target_tokens)
+            if len(self.of(number)) >= limit:
+                num_tokens = len(self.of(number)) - len(self._start)
+                where = f" for sentence {number + 1}" if num_tokens and len(self) > 1 else ""
+                raise InvalidField(self._no_room(num_tokens, limit) + where)
+
+    def _no_room(self, num_tokens: int, limit: int) -> str:
+        """Says that a prefix does not fit."""
+        num_tags = len(self._start)
+        if num_tokens == 0:
+            return (
+                f"max_length must be at least {num_tags + 1}, with room for the language tag that "
+                f"a translation begins with, got {limit}"
+            )
+        bounds = {
+            self._max_target_tokens: f"{self._max_target_tokens} tokens",
+            self._options.max_length: f"max_length ({self._options.max_length}) tokens",
+        }
+        short = f"{limit} tokens for so short a sentence unless max_length allows more"
+        tag = f" (the language tag takes {num_tags})" if num_tags else ""
+        told = bounds.get(limit, short)
+        return f"target_prefix must have less than {told}{tag}, got {num_tokens}"

@@ -1,0 +1,105 @@
+"""Translate a sentence once more whose translation lost a kept string, a number or a term, and a
+title.
+
+Numbers and terms get carriers too then, and a title is in small letters. The better of the two
+translations counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator
+
+import regex
+
+from service.engine.interfaces import SentenceEncoder
+from service.translation.job import ModelJob
+from service.translation.markup.flow import MARK
+from service.translation.sentence.amounts import Amount, find_amounts
+from service.translation.sentence.carriers import Carriers
+from service.translation.sentence.document import Sentence
+from service.translation.sentence.entering import Entrance, Entry, ModelLimits
+from service.translation.sentence.terms import spelled
+
+LOST = math.inf
+"""The faults of a translation that lost or doubled a kept string."""
+_MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
+_CURRENCY = regex.compile(r"\p{Sc}")
+_LEAST_BEAM = 8
+"""The smallest beam of a second translation. The hypothesis with the fewest faults counts."""
+
+
+class SecondTranslation:
+    """Lets the sentences of one job enter for a second time."""
+
+    def __init__(
+        self,
+        entrance: Entrance,
+        encoder: SentenceEncoder,
+        work: ModelJob,
+        limits: ModelLimits,
+    ) -> None:
+        self._entrance, self._encoder, self._work = entrance, encoder, work
+        self._carries_amounts = entrance.has_reserved and work.can_repeat
+        self._most_tokens = limits.source_tokens
+        self._beam_size = max(work.options.beam_size, min(_LEAST_BEAM, limits.beam_size))
+
+    def entry(self, sentence: Sentence, first: Entry, faults: float) -> Entry | None:
+        """The sentence as it enters again, whose first translation has these faults; None if it
+        need not or cannot. What a stream sends as it comes stays."""
+        if first.is_title and not faults:
+            return self._entrance.enter_title(first)
+        if not faults or (first.source.is_streamed and first.is_plain):
+            return None
+        stages = [stage for stage in first.stages if not isinstance(stage, Carriers)]
+        text = stages[-1].text if stages else sentence.text
+        carriers = self._carry_amounts(sentence, first, text)
+        if carriers is None and faults == LOST:
+            carriers = self._entrance.carried(sentence, text)
+        if carriers is None:
+            return None
+        options = dataclasses.replace(
+            self._work.options, sampling=False, beam_size=self._beam_size, n_best=self._beam_size
+        )
+        ids = self._encoder.ids(carriers.text)
+        source = dataclasses.replace(first.source, ids=ids, options=options, is_streamed=False)
+        return Entry(source, carriers.text, [*stages, carriers])
+
+    def _carry_amounts(self, sentence: Sentence, first: Entry, text: str) -> Carriers | None:
+        """Carriers also for the numbers and terms; None if these are more than the network tells
+        apart or takes, or must not be carried."""
+        if not self._carries_amounts:
+            return None
+        found = first.terms.terms if first.terms else ()
+        terms = [Amount(one.start, one.end, spelled(one)) for one in found]
+        amounts = find_amounts(sentence.text, self._work.source, self._work.target)
+        numbers = (n for n in _with_signs(sentence, amounts) if not _overlaps(n, terms))
+        carriers = self._entrance.carried(sentence, text, sorted([*terms, *numbers]))
+        if carriers is None or self._encoder.count(carriers.text) > self._most_tokens:
+            return None
+        return carriers
+
+
+def _with_signs(sentence: Sentence, amounts: Iterable[Amount]) -> Iterator[Amount]:
+    """The amounts, each with the currency sign beside it, so that the two stay together."""
+    text, last = sentence.text, 0
+    for start, end, target in amounts:
+        after = _MARK_AFTER.match(text, end)
+        if start > last and _is_currency(sentence, start - 1):
+            start, target = start - 1, MARK + target
+        elif after is not None and _is_currency(sentence, after.end() - 1):
+            end, target = after.end(), target + after.group()
+        yield Amount(start, end, target)
+        last = end
+
+
+def _overlaps(amount: Amount, others: Iterable[Amount]) -> bool:
+    return any(other.start < amount.end and amount.start < other.end for other in others)
+
+
+def _is_currency(sentence: Sentence, offset: int) -> bool:
+    """Whether there is the mark of a kept string that is a currency sign."""
+    if sentence.text[offset] != MARK:
+        return False
+    return _CURRENCY.fullmatch(sentence.kept[sentence.text.count(MARK, 0, offset)].text) is not None

@@ -1,0 +1,139 @@
+"""Let the sentences of a job enter the stages that they need, on their way to the network."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from model.decoding.sentence import SourceSentence
+from service.engine.interfaces import SentenceEncoder
+from service.translation.glossary import GlossaryMatcher
+from service.translation.job import ModelJob
+from service.translation.markup.flow import MARK
+from service.translation.sentence.amounts import Amount
+from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
+from service.translation.sentence.carriers import Carriers, enter_carriers
+from service.translation.sentence.document import Sentence
+from service.translation.sentence.stages import Stage
+from service.translation.sentence.terms import Terms
+from service.translation.text_work import go_on
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import Tokenizer
+
+_NOUNS_IN_CAPITALS = frozenset({"de"})
+
+
+class ModelLimits(NamedTuple):
+    """The most tokens of a sentence and of its translation, and the widest beam, of one model."""
+
+    source_tokens: int
+    target_tokens: int
+    beam_size: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A sentence on its way through the network: `text` as the network reads it, and the stages
+    that it entered. `is_title`: it is translated once more, in small letters."""
+
+    source: SourceSentence
+    text: str
+    stages: Sequence[Stage] = ()
+    is_title: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the network's text is the translation, at the first time."""
+        return not (self.stages or self.is_title)
+
+    @property
+    def is_in_small_letters(self) -> bool:
+        """Whether it is a title that entered once more."""
+        return any(isinstance(stage, Title) for stage in self.stages)
+
+    @property
+    def carriers(self) -> Carriers | None:
+        """The carriers of the kept strings, if it has any."""
+        return next((stage for stage in self.stages if isinstance(stage, Carriers)), None)
+
+    @property
+    def terms(self) -> Terms | None:
+        """The terms of a glossary, if it has any."""
+        return next((stage for stage in self.stages if isinstance(stage, Terms)), None)
+
+
+class Entrance:
+    """The stages and source ids of the sentences of one job."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        encoder: SentenceEncoder,
+        matcher: GlossaryMatcher | None,
+        work: ModelJob,
+    ) -> None:
+        self._tokenizer, self._encoder = tokenizer, encoder
+        self._matcher, self._work = matcher, work
+        self._pair = work.source, work.target
+        self._is_aligned = work.job.is_aligned or work.job.is_checked
+        self._asks_titles_again = (
+            work.can_repeat and not work.options.sampling and work.source not in _NOUNS_IN_CAPITALS
+        )  # capitals say nothing of a single word, unless nouns have them
+
+    @property
+    def has_reserved(self) -> bool:
+        """Whether the model has placeholders of its own for carriers."""
+        return self._tokenizer.reserved > 0
+
+    def enter(self, sentence: Sentence, prefix: tuple[int, ...], *, is_streamed: bool) -> Entry:
+        """The sentence as the network reads it. Its translation begins with the ids of `prefix`."""
+        go_on()
+        stages: list[Stage] = []
+        text = sentence.text
+        if sentence.is_in_capitals:
+            stages.append(enter_capitals(text))
+            text = stages[-1].text
+        terms = self._terms(sentence, text, prefix) if self._matcher else None
+        if terms is not None:
+            stages.append(terms)
+        if sentence.kept and (carriers := self.carried(sentence, text)):
+            stages.append(carriers)
+            text = carriers.text
+        ids, options = self._encoder.ids(text), self._work.options
+        is_aligned = self._is_aligned or bool(sentence.tags or terms)
+        source = SourceSentence(ids, options, is_streamed, prefix, is_aligned)
+        is_title_again = self._asks_titles_again and is_title(sentence.text)
+        return Entry(source, text, stages, is_title_again)
+
+    def _terms(self, sentence: Sentence, text: str, prefix: tuple[int, ...]) -> Terms | None:
+        """The stage of the terms, if there are any."""
+        assert self._matcher is not None
+        found = self._matcher.find(text, ignores_case=sentence.is_in_capitals)
+        if not found:
+            return None
+        begin = len(self._tokenizer.decode(prefix)) if self._work.job.prefixes else 0
+        return Terms(text, found, self._work.target, begin)
+
+    def enter_title(self, entry: Entry) -> Entry:
+        """A title in small letters."""
+        title = enter_title(entry.text)
+        ids = self._encoder.ids(title.text)
+        source = dataclasses.replace(entry.source, ids=ids, is_streamed=False)
+        return Entry(source, title.text, [*entry.stages, title])
+
+    def carried(
+        self, sentence: Sentence, text: str, amounts: Sequence[Amount] = ()
+    ) -> Carriers | None:
+        """The stage of the kept strings and amounts of a sentence, whose `text` it enters."""
+        kept = [string.text for string in sentence.kept]
+        return enter_carriers(text, self._pair, self._tokenizer.reserved, kept, amounts)
+
+    def count(self, text: str) -> int:
+        """The source ids of a text with marks, as the network gets it."""
+        carriers = (
+            enter_carriers(text, self._pair, self._tokenizer.reserved) if MARK in text else None
+        )
+        return self._encoder.count(text if carriers is None else carriers.text)

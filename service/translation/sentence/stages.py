@@ -1,0 +1,51 @@
+"""A stage: one special thing about a sentence, such as its capitals or its kept strings.
+
+A sentence enters the stages that it needs, in order: each reads the text and gives what the next
+one, or the network, reads. The translation leaves them in reverse. A plain sentence needs none. The
+law of every stage: what leaves with the links of a text to itself is the text that entered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from service.translation.alignment import AlignmentLink
+from service.translation.glossary import GlossaryEntry
+
+
+class Version(NamedTuple):
+    """A translation of a sentence with a MARK for each kept string, on its way back.
+
+    `links` are between the text that entered the stage that it left last and this text; `order`:
+    for each MARK the index of its string in the source; `lost`: the entries of a glossary that it
+    lacks.
+    """
+
+    text: str
+    links: Sequence[AlignmentLink] = ()
+    order: Sequence[int] = ()
+    lost: Sequence[GlossaryEntry] = ()
+
+
+class Stage(Protocol):
+    """What a stage remembers of one sentence."""
+
+    @property
+    def text(self) -> str:
+        """What the next stage, or the network, reads."""
+        ...
+
+    def leave(self, version: Version) -> Version | None:
+        """The translation of `text` as one of what entered; None if something was lost."""
+        ...
+
+
+def leave(stages: Sequence[Stage], version: Version) -> Version | None:
+    """The translation of what entered the first stage; None if something was lost."""
+    left: Version | None = version
+    for stage in reversed(stages):
+        if left is None:
+            return None
+        left = stage.leave(left)
+    return left

@@ -1,0 +1,142 @@
+"""What every stage has in common: a translation that is the text itself leaves as the text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.decoding.options import DecodingOptions
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
+from model.text.words import words
+from service.translation.alignment import AlignmentLink
+from service.translation.glossary import Glossary, GlossaryEntry
+from service.translation.job import ModelJob, TranslationJob
+from service.translation.markup.flow import MARK
+from service.translation.preparation import Preparation
+from service.translation.sentence.capitals import enter_capitals, enter_title
+from service.translation.sentence.document import Document, Sentence
+from service.translation.sentence.entering import Entry, ModelLimits
+from service.translation.sentence.stages import Stage, Version, leave
+from tests.fuzz.strings import texts as strange_texts
+
+LIMITS = ModelLimits(40, 60, 8)
+PARTS = st.sampled_from(
+    [
+        *("The", "house", "is", "BIG", "NOW", "OPEN", "THE DOOR", "a", "dog.", "Mr.", "No", "!"),
+        *("{0}", "%s", "a_b", "https://a.b/c", "€5", "3.5", "1,234", "<b>", "</b>", "**", "[x]"),
+        *(
+            "。",
+            "老人去了海边",
+            "，",
+            "“Yes”",
+            "Straße",
+            "ÉTÉ",
+            "👍",
+            "\n",
+            "\n\n",
+            "\t",
+            "\u3000",
+            "½",
+        ),
+    ]
+)
+TEXTS = st.one_of(
+    st.lists(st.one_of(PARTS, PARTS, st.just(" ")), max_size=12).map("".join),
+    st.lists(PARTS, max_size=10).map(" ".join),
+    strange_texts,
+)
+TERMS = [GlossaryEntry("house", "house"), GlossaryEntry("dog", "dog"), GlossaryEntry("THE", "THE")]
+
+
+def tokenizer_of(reserved: int) -> Tokenizer:
+    file = Path("checkpoints/en-de/sentencepiece.model")
+    return Tokenizer(file, file, TokenizerConfig(file.name, file.name, reserved=reserved))
+
+
+TOKENIZERS = {reserved: tokenizer_of(reserved) for reserved in (0, 16)}
+
+
+def prepared(
+    text: str, reserved: int = 16, *, has_terms: bool = False, **fields: object
+) -> tuple[Document, list[Entry]]:
+    glossary = Glossary(TERMS) if has_terms else None
+    job = TranslationJob([text], "en", "de", glossary=glossary, **fields)
+    work = ModelJob(job, [text], [0], "en", "de", DecodingOptions())
+    (document,), entries = Preparation(TOKENIZERS[reserved], LIMITS, work).prepare()
+    return document, entries
+
+
+def described(sentence: Sentence) -> tuple[object, ...]:
+    lists = sentence.kept, sentence.tags, sentence.tag_items
+    return (sentence.text, *map(list, lists), sentence.escapes, sentence.is_in_capitals)
+
+
+def to_itself(text: str) -> Version:
+    """A translation that is the text, with links of each word to itself."""
+    spans = words(text, [(at, at + 1) for at in range(len(text))])
+    return Version(text, [AlignmentLink(a, b, a, b, 1.0) for a, b in spans])
+
+
+def linked(version: Version, text: str) -> list[tuple[str, str]]:
+    return [(text[a:b], version.text[c:d]) for a, b, c, d, _ in version.links]
+
+
+@settings(deadline=None)
+@given(TEXTS, st.sampled_from([0, 16]), st.booleans())
+def test_what_enters_leaves_as_it_was(text: str, reserved: int, has_terms: bool) -> None:
+    document, entries = prepared(text, reserved, has_terms=has_terms)
+    for sentence, entry in zip(document.sentences, entries, strict=True):
+        version = leave(entry.stages, to_itself(entry.text))
+        assert version is not None
+        whole = sentence.text.upper() if sentence.is_in_capitals else sentence.text
+        assert version.text.replace(" ", "") == whole.replace(" ", "")
+        assert reserved == 0 or version.text == whole
+        assert list(version.order) == list(range(len(sentence.kept)))
+        assert not version.lost
+        for source, target in linked(version, sentence.text):
+            assert source.upper() == target.upper()
+
+
+@given(st.text(st.sampled_from("abß Éé'I1"), min_size=1, max_size=12))
+@pytest.mark.parametrize("enter", [enter_capitals, enter_title])
+def test_case_changes_case_only(enter: type[Stage], text: str) -> None:
+    stage = enter(text.upper())
+    assert stage.text.upper() == text.upper()
+    version = stage.leave(to_itself(stage.text))
+    assert version is not None
+    assert version.text == text.upper()
+    for source, target in linked(version, stage.text):
+        assert source.upper() == target
+
+
+@settings(deadline=None)
+@given(TEXTS, st.sampled_from([True, False, "nonewlines"]), st.booleans())
+def test_a_text_that_looks_plain_is_what_the_whole_way_makes_of_it(
+    text: str, split: bool, has_terms: bool
+) -> None:
+    """The look at a plain text decides nothing that taking apart and cutting does not."""
+    looked, entries = prepared(text, split_sentences=split, has_terms=has_terms)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Preparation, "_is_plain", lambda *_: False)
+        cut, others = prepared(text, split_sentences=split, has_terms=has_terms)
+    assert looked.gaps == cut.gaps
+    assert list(map(described, looked.sentences)) == list(map(described, cut.sentences))
+    assert [one.source for one in entries] == [one.source for one in others]
+    assert [one.text for one in entries] == [one.text for one in others]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_plain"),
+    [
+        *(("The old house is big.", True), ("Hello, world!", True), ("It is 5.", True)),
+        *(("Go {0}.", False), ("Go. Now.", False), ("GO THERE NOW", False), ("<b>x</b>", False)),
+        *((" a", False), ("a\nb", False), ("€5", False), ("", False), (f"a {MARK}", False)),
+    ],
+)
+def test_most_sentences_are_plain(text: str, is_plain: bool) -> None:
+    work = ModelJob(TranslationJob([text], "en", "de"), [text], [0], "en", "de", DecodingOptions())
+    assert Preparation(TOKENIZERS[16], LIMITS, work)._is_plain(text) is is_plain
