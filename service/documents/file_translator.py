@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import dataclasses
 import itertools
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -68,18 +67,16 @@ class FileTranslator:
         on_progress: Progress | None = None,
         on_counted: Counted | None = None,
     ) -> TranslatedFile:
-        """Raises a ServiceError. The deadline counts from the call."""
-        file_format = format_of(work.name)
-        seconds = work.job.deadline_seconds
-        ends_seconds = None if seconds is None else time.monotonic() + seconds
-        with self._place(work.job.client), self._dispatcher.in_progress(work.job):
+        """Raises a ServiceError."""
+        file_format, client = format_of(work.name), work.job.ticket.client
+        with self._place(client), self._dispatcher.in_progress():
             document = SentDocument(work.name, work.content, self._options(work), self._bounds)
-            found = await self._processes.read(work.job.client, document)
-            run = _FileRun(self._dispatcher, work.job, ends_seconds, found.parts, on_progress)
+            found = await self._processes.read(client, document)
+            run = _FileRun(self._dispatcher, work.job, found.parts, on_progress)
             if on_counted is not None:
                 await on_counted(run.num_characters, found.seconds)
             translations = await run.translate(self._num_parts)
-            content = await self._processes.write(work.job.client, document, translations)
+            content = await self._processes.write(client, document, translations)
         return TranslatedFile(content, file_format, run.num_characters, run.source)
 
     @contextlib.contextmanager
@@ -114,11 +111,10 @@ class _FileRun:
         self,
         dispatcher: Dispatcher,
         job: TranslationJob,
-        ends_seconds: float | None,
         parts: Sequence[Part],
         on_progress: Progress | None,
     ) -> None:
-        self._dispatcher, self._job, self._ends_seconds = dispatcher, job, ends_seconds
+        self._dispatcher, self._job = dispatcher, job
         self._parts, self._on_progress = parts or [Part("text", True, [])], on_progress
         self.num_characters = sum(map(_num_characters, parts))
         self._num_done = 0
@@ -130,12 +126,13 @@ class _FileRun:
         self.source = await self._source()
         job = dataclasses.replace(self._job, source=self.source)
         places = asyncio.Semaphore(num_at_once)
+        admitted = dataclasses.replace(job, ticket=job.ticket.admitted())
 
         async def translate_in_turn(part: Part) -> Sequence[str]:
             async with places:
-                return await self._translated(job, part, is_admitted=True)
+                return await self._translated(admitted, part)
 
-        first = await self._translated(job, self._parts[0], is_admitted=False)
+        first = await self._translated(job, self._parts[0])
         try:
             async with asyncio.TaskGroup() as group:
                 others = [group.create_task(translate_in_turn(part)) for part in self._parts[1:]]
@@ -145,17 +142,12 @@ class _FileRun:
             return [*first, *itertools.chain.from_iterable(other.result() for other in others)]
         raise error
 
-    async def _translated(
-        self, job: TranslationJob, part: Part, *, is_admitted: bool
-    ) -> Sequence[str]:
-        ends = self._ends_seconds
+    async def _translated(self, job: TranslationJob, part: Part) -> Sequence[str]:
         one = dataclasses.replace(
             job,
             texts=part.texts,
             format=part.format,
             split_sentences=part.split_sentences,
-            deadline_seconds=None if ends is None else max(0.0, ends - time.monotonic()),
-            is_admitted=is_admitted,
         )
         translations = [result.text for result in await self._dispatcher.translate(one)]
         self._num_done += _num_characters(part)

@@ -28,11 +28,16 @@ class AdmissionControl:
         self._lock = threading.Lock()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
-        """Raise Overloaded if this many more may not wait now.
+        """Raise Overloaded if this many more may not wait now."""
+        if reason := self.why_full(num_sentences, num_tokens, client):
+            raise Overloaded(reason)
+
+    def why_full(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> str:
+        """Why this many more may not wait now; empty if they may.
 
         An empty queue accepts any one request, so a short queue still accepts one long request;
-        the server bounds its characters. The check runs on the texts before they are split and
-        tokenized, and again on the resulting sentences.
+        the server bounds its characters. The check runs before the texts are read, and again on
+        the resulting sentences.
         """
         num_clients = len(self._clients) + (client not in self._clients)
         num_shares = num_clients * (len(self._clients.get(client, ())) + 1)
@@ -41,10 +46,11 @@ class AdmissionControl:
             ("tokens", num_tokens, self.num_tokens, self.max_tokens),
         ):
             if waiting and waiting + added > limit and added * num_shares > limit:
-                raise Overloaded(
+                return (
                     f"{waiting} {noun} are waiting, and of {added} more not all fit: "
                     f"at most {limit} may wait; try again later"
                 )
+        return ""
 
     def enter(self, tasks: Collection[SentenceTask]) -> None:
         with self._lock:
@@ -62,9 +68,9 @@ class AdmissionControl:
         self.num_sentences += sign * len(tasks)
         self.num_tokens += sign * sum(task.most_work for task in tasks)
         for request, number in Counter(task.request for task in tasks).items():
-            requests = self._clients.setdefault(request.client, Counter())
+            requests = self._clients.setdefault(request.ticket.client, Counter())
             requests[request] += sign * number
             if not requests[request]:
                 del requests[request]
             if not requests:
-                del self._clients[request.client]
+                del self._clients[request.ticket.client]

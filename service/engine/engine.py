@@ -26,8 +26,9 @@ from service.engine.sentence_task import (
     most_work,
 )
 from service.engine.sharing import SharedSentences
+from service.engine.ticket import NO_TICKET, Ticket
 from service.engine.worker import Worker
-from service.errors import Draining, InvalidField, NotReady, ServiceError
+from service.errors import Draining, InvalidField, NotReady
 from service.observability.metrics import ModelMetrics
 from service.signals import end_after_failure
 
@@ -152,96 +153,67 @@ class Engine:
         self.require_ready()
         self.admission.require_room(num_sentences, num_tokens, client)
 
-    def refusal(self, num_sentences: int = 1, client: str = "") -> ServiceError | None:
-        """Return the error that this many more sentences would raise now, or None."""
-        try:
-            self.require_room(num_sentences, client=client)
-        except ServiceError as error:
-            return error
-        return None
+    def has_room(self, client: str) -> bool:
+        """Whether one more sentence of a client may wait now."""
+        return self.is_ready and not self.admission.why_full(1, client=client)
 
     async def translate(
-        self,
-        sentences: Sequence[SourceSentence],
-        deadline_seconds: float | None = None,
-        *,
-        is_admitted: bool = False,
-        prior_work: int = 0,
-        client: str = "",
+        self, sentences: Sequence[SourceSentence], ticket: Ticket = NO_TICKET
     ) -> list[SentenceOutcome]:
         """Return one outcome per sentence, in order. Cancelling frees the slots by the next step.
 
-        `prior_work`: the work of the outcomes that the same request had before; the sentences are
-        as urgent as those of a request with that work and theirs. `client`: whose share of the
-        queue they take.
-        Sentences not done after `deadline_seconds` end with DeadlineExceeded. Raises as
-        `require_room`, or only as `require_running` if the sentences belong to work admitted
-        earlier (`is_admitted`); and InvalidField for a beam that can never fit.
+        The sentences are as urgent as those of a request with their work and the ticket's prior
+        work. Those not done by its deadline end with DeadlineExceeded. Raises as `require_room`,
+        or only as `require_running` if the ticket is admitted; and InvalidField for a beam that can
+        never fit.
         """
-        begun = self._begun(sentences, deadline_seconds, is_admitted, client, prior_work)
-        async with begun as request:
+        async with self._begun(sentences, ticket) as request:
             return await request.future if sentences else []
 
     @contextlib.asynccontextmanager
     async def stream(
-        self,
-        sentences: Sequence[SourceSentence],
-        deadline_seconds: float | None = None,
-        *,
-        is_admitted: bool = False,
-        client: str = "",
+        self, sentences: Sequence[SourceSentence], ticket: Ticket = NO_TICKET
     ) -> AsyncGenerator[AsyncIterator[Update]]:
         """Yield the sentences' updates as they arrive; leaving the block frees their slots.
 
         Only sentences with `is_streamed` send tokens before they end. Raises as `translate`.
         """
-        async with self._begun(sentences, deadline_seconds, is_admitted, client) as request:
+        async with self._begun(sentences, ticket) as request:
             yield request.updates()
 
     @contextlib.asynccontextmanager
     async def _begun(
-        self,
-        sentences: Sequence[SourceSentence],
-        deadline_seconds: float | None,
-        is_admitted: bool,
-        client: str,
-        prior_work: int = 0,
+        self, sentences: Sequence[SourceSentence], ticket: Ticket
     ) -> AsyncGenerator[EngineRequest]:
         """Submit a request; cancel it if the block ends before it is done."""
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
         if widest > self.max_beam_size:
             raise InvalidField(f"beam_size must be at most {self.max_beam_size}, got {widest}")
         loop = asyncio.get_running_loop()
-        work = prior_work + sum(map(expected_work, sentences)) if self._is_preemptive else 0
+        own_work = sum(map(expected_work, sentences))
+        work = ticket.prior_work + own_work if self._is_preemptive else 0
         arrived, future = time.monotonic(), loop.create_future()
-        request = EngineRequest(future, arrived, len(sentences), work, client)
+        request = EngineRequest(future, arrived, len(sentences), work, ticket)
         with contextlib.ExitStack() as at_end:
             at_end.callback(self._cancel, request, "client")
-            if deadline_seconds is not None:
-                request.ends_seconds = request.arrived_seconds + deadline_seconds
-                timer = loop.call_later(deadline_seconds, self._expire, request)
+            if ticket.ends_seconds is not None:
+                timer = loop.call_at(ticket.ends_seconds, self._expire, request)
                 at_end.callback(timer.cancel)
-            await self._submit(request, sentences, is_admitted)
+            await self._submit(request, sentences)
             yield request
 
-    async def _submit(
-        self, request: EngineRequest, sentences: Sequence[SourceSentence], is_admitted: bool
-    ) -> None:
+    async def _submit(self, request: EngineRequest, sentences: Sequence[SourceSentence]) -> None:
         """Start the sentences, a part at a time, so that others use the event loop between. The
         first part asks for the room of all."""
-        self._start(request, 0, sentences, is_admitted)
+        self._start(request, 0, sentences)
         for first in range(_SUBMITTED_AT_ONCE, len(sentences), _SUBMITTED_AT_ONCE):
             await asyncio.sleep(0)
             if request.future.done():  # its deadline has passed
                 return
-            self._start(request, first, sentences, is_admitted=True)
+            self._start(request, first, sentences)
 
     def _start(
-        self,
-        request: EngineRequest,
-        first: int,
-        sentences: Sequence[SourceSentence],
-        is_admitted: bool,
+        self, request: EngineRequest, first: int, sentences: Sequence[SourceSentence]
     ) -> None:
         """Start the tasks of a part that are neither in the cache nor computed for others; only
         these, and what comes behind the part, need room."""
@@ -249,12 +221,12 @@ class Engine:
         tasks, rest = self._shared.join(request, sentences[first:end], first), sentences[end:]
         for task in tasks:
             task.most_work = most_work(task.sentence, self.max_target_tokens)
-        if is_admitted:
+        if first or request.ticket.is_admitted:
             self.require_running()
         elif tasks or rest:
             num_tokens = sum(task.most_work for task in tasks)
             num_tokens += sum(most_work(one, self.max_target_tokens) for one in rest)
-            self.require_room(len(tasks) + len(rest), num_tokens, request.client)
+            self.require_room(len(tasks) + len(rest), num_tokens, request.ticket.client)
         else:
             self.require_ready()
         for worker, own in self._assigned(tasks).items():
@@ -279,7 +251,7 @@ class Engine:
                 worker.cancel(tasks, reason)
 
     def _expire(self, request: EngineRequest) -> None:
-        request.fail(request.deadline_error())
+        request.fail(request.ticket.deadline_error())
         self._cancel(request, "deadline")
 
     def _stream_task(self, task: SentenceTask) -> None:

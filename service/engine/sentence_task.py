@@ -6,15 +6,14 @@ Only the worker's thread changes what runs; only the event loop changes requests
 from __future__ import annotations
 
 import asyncio
-import math
-import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
-from service.errors import DeadlineExceeded, ServiceError
+from service.engine.ticket import NO_TICKET, Ticket
+from service.errors import ServiceError
 
 _SHORT_WORK = 64
 """Work of the most urgent level; the next one ends at four times as much, and so on."""
@@ -177,10 +176,8 @@ class EngineRequest:
     expected_work: int = 0
     """Of all sentences, and the work that the request had before; 0 makes all requests equally
     urgent."""
-    client: str = ""
-    """Whose share of the queue it takes."""
-    ends_seconds: float = math.inf
-    """The deadline: an outcome that comes later is one of a sentence that is not done in time."""
+    ticket: Ticket = NO_TICKET
+    """An outcome that comes after its deadline is one of a sentence that is not done in time."""
     tasks: dict[SentenceTask, None] = field(default_factory=dict)
     """Those that it waits for, in order."""
     _updates: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
@@ -196,18 +193,13 @@ class EngineRequest:
         an outcome. Runs on the event loop."""
         if update.index in self._outcomes:
             return
-        if update.outcome and not update.outcome.error and time.monotonic() > self.ends_seconds:
-            update = Update(update.index, outcome=SentenceOutcome([], self.deadline_error()))
+        if update.outcome and not update.outcome.error and self.ticket.is_over:
+            update = Update(update.index, outcome=SentenceOutcome([], self.ticket.deadline_error()))
         self._updates.put_nowait(update)
         if update.outcome is not None:
             self._outcomes[update.index] = update.outcome
         if len(self._outcomes) == self.num_sentences and not self.future.done():
             self.future.set_result([self._outcomes[index] for index in range(self.num_sentences)])
-
-    def deadline_error(self) -> DeadlineExceeded:
-        """The error of sentences that are not done in time."""
-        waited_ms = (time.monotonic() - self.arrived_seconds) * 1000
-        return DeadlineExceeded(f"not done after {waited_ms:.0f} ms, when its deadline was over")
 
     async def updates(self) -> AsyncGenerator[Update]:
         """Yield updates until each sentence has its outcome."""

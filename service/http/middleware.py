@@ -209,10 +209,7 @@ class RequestMiddleware:
         """The checks that cost a client nothing of its limits. Raises a ServiceError."""
         path = scope["path"]
         if scope["method"] == "POST" and path in self._paths.work:
-            client = self._state.access.caller(scope).name
-            refusal = self._state.dispatcher.refusal(client=client)
-            if refusal is not None:
-                raise refusal
+            self._state.dispatcher.require_room(self._state.access.caller(scope).name)
         if not self._is_at_its_port(scope):
             raise NotFound("not found on this port")
         is_for_pages = self._paths.is_open(path) or path.startswith(self._paths.linked_below)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args
 from pydantic import Field
 
 from model.decoding.options import BOUNDS
+from service.engine.ticket import Ticket
 from service.errors import InvalidField
 from service.http.request_fields import (
     NO_SPACE,
@@ -185,12 +186,13 @@ class TranslateRequest(RequestModel):
     def job(
         self,
         default_deadline_seconds: float | None,
-        client: str = "",
+        client: str,
         stored: Glossary | None = None,
     ) -> TranslationJob:
-        """The request of a client as a job, with this deadline if it has none. `stored`: the
-        glossary that it names. Raises InvalidField."""
+        """The request of a client as a job that starts now, with this deadline if it has none.
+        `stored`: the glossary that it names. Raises InvalidField."""
         deadline_ms, (source, target) = self.deadline_ms, self.pair
+        allowed_seconds = deadline_ms / 1000 if deadline_ms else default_deadline_seconds
         return TranslationJob(
             texts=self.texts,
             source=source,
@@ -200,7 +202,6 @@ class TranslateRequest(RequestModel):
             options={
                 name: value for name in _OPTIONS if (value := getattr(self, name)) is not None
             },
-            deadline_seconds=deadline_ms / 1000 if deadline_ms else default_deadline_seconds,
             prefixes=self.prefixes,
             model=self.model,
             is_aligned=bool(self.details),
@@ -211,5 +212,5 @@ class TranslateRequest(RequestModel):
             preferred_languages=listed(self.preferred_languages),
             split_sentences=self.split_sentences,
             glossary=self.glossary if isinstance(self.glossary, Glossary) else stored,
-            client=client,
+            ticket=Ticket.issued(client, allowed_seconds),
         )

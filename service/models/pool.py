@@ -24,8 +24,9 @@ from typing import Generic, TypeVar
 from model.backends.memory import give_memory_back
 from model.checkpoint import is_damage
 from service.engine.engine import Engine
+from service.engine.ticket import Ticket
 from service.engine.worker import lower_own_priority
-from service.errors import DeadlineExceeded, Draining, Loading, NotReady, ServiceError
+from service.errors import Draining, Loading, NotReady, ServiceError
 from service.models.pooled import LeaseRequest, LoadedT, PooledModel, Resident
 from service.translation.leases import ModelChanged
 
@@ -115,26 +116,23 @@ class ModelPool(Generic[LoadedT]):
         if self.is_draining:
             raise _draining()
 
-    def refusal(self, num_sentences: int, client: str) -> ServiceError | None:
-        """An error if no model could accept this many more sentences of a client now."""
+    def require_room(self, client: str) -> None:
+        """Raise a ServiceError if no model could accept one more sentence of a client now."""
         if self.is_draining:
-            return _draining()
-        found: ServiceError | None = None
+            raise _draining()
         for model in self.models.values():
-            engine = model.engine
-            if engine is None or not (found := engine.refusal(num_sentences, client)):
-                return None
-        return found
+            if model.engine is None or model.engine.has_room(client):
+                return
+        for engine in self.engines.values():
+            engine.require_room(1, client=client)
 
     @contextlib.asynccontextmanager
-    async def lease(
-        self, names: Sequence[str], ends_seconds: float | None
-    ) -> AsyncGenerator[list[LoadedT]]:
+    async def lease(self, names: Sequence[str], ticket: Ticket) -> AsyncGenerator[list[LoadedT]]:
         """The models of a request in memory, until the block ends.
 
-        Waits for a load until `ends_seconds`, on the monotonic clock. Raises Draining, Loading if
-        the wait would be too long, NotReady if a model cannot be loaded, ModelChanged if one is not
-        offered any more, or DeadlineExceeded.
+        Waits for a load until the ticket's deadline. Raises Draining, Loading if the wait would be
+        too long, NotReady if a model cannot be loaded, ModelChanged if one is not offered any more,
+        or DeadlineExceeded.
         """
         for name in names:
             if name not in self.models:
@@ -142,7 +140,7 @@ class ModelPool(Generic[LoadedT]):
         models = [self.models[name] for name in names]
         residents = self._hold(models)
         if residents is None:
-            residents = await self._wait(models, ends_seconds)
+            residents = await self._wait(models, ticket)
         try:
             yield [resident.loaded for resident in residents]
         finally:
@@ -168,21 +166,20 @@ class ModelPool(Generic[LoadedT]):
                     self._leave(resident)
 
     async def _wait(
-        self, models: Sequence[PooledModel[LoadedT]], ends_seconds: float | None
+        self, models: Sequence[PooledModel[LoadedT]], ticket: Ticket
     ) -> Sequence[Resident[LoadedT]]:
         self._require_short_wait(models)
         waiter = LeaseRequest(models, asyncio.get_running_loop().create_future())
         self._waiting.append(waiter)
         if self._serving is None or self._serving.done():
             self._serving = asyncio.create_task(self._serve())
-        left = None if ends_seconds is None else max(0.0, ends_seconds - time.monotonic())
         try:
-            async with asyncio.timeout(left):
+            async with asyncio.timeout_at(ticket.ends_seconds):
                 await waiter.granted
         except BaseException as error:
             self._release(waiter.residents)
             if isinstance(error, TimeoutError):
-                raise DeadlineExceeded("the deadline passed while a model was loaded") from None
+                raise ticket.deadline_error() from None
             raise
         finally:
             if waiter in self._waiting:

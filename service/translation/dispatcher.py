@@ -6,11 +6,10 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
-import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import NamedTuple
 
-from service.errors import DeadlineExceeded, NotReady, ServiceError
+from service.errors import NotReady, ServiceError
 from service.translation.assembly import Assembly
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.language.detection import Detection, LanguageDetector
@@ -77,9 +76,10 @@ class Dispatcher:
     def default_beam_size(self) -> int:
         return max((model.decoding.beam_size for model in self.routes.models), default=1)
 
-    def refusal(self, num_sentences: int = 1, client: str = "") -> ServiceError | None:
-        """An error if no model can accept this many more sentences of a client now, else None."""
-        return self._pool.refusal(num_sentences, client) if self.routes.models else _no_model()
+    def require_room(self, client: str) -> None:
+        """Raise a ServiceError if no model can accept one more sentence of a client now."""
+        self._current_routes()
+        self._pool.require_room(client)
 
     def require_ready(self) -> None:
         """Raise NotReady or Draining unless there are models and those in memory accept work."""
@@ -122,12 +122,12 @@ class Dispatcher:
     async def detect_source(self, job: TranslationJob) -> str:
         """The language of the job's only text, among those that have a route to its target."""
         detect = functools.partial(self._detect_sources, self._current_routes(), job)
-        (found,) = await text_work(num_characters(job.texts), detect, _ends_seconds(job))
+        (found,) = await text_work(num_characters(job.texts), detect, job.ticket)
         return job.source if found is None else found.language
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        async with self._leasing(job) as leases:
+        async with self._leasing() as leases:
             detections, prepared = await self._prepare(job, leases)
             placed: dict[int, TranslationResult] = {}
             for one, results in zip(prepared, await self._run_all(prepared), strict=True):
@@ -136,12 +136,12 @@ class Dispatcher:
 
     async def next_words(self, job: TranslationJob, prefix: str, count: int) -> NextWords:
         """The likeliest next words after `prefix`, of the job's only text."""
-        async with self._leasing(job) as leases:
-            size, ends = num_characters([*job.texts, prefix]), _ends_seconds(job)
-            _, ((route, work),), translators = await self._route_and_lease(job, size, ends, leases)
+        async with self._leasing() as leases:
+            size = num_characters([*job.texts, prefix])
+            _, ((route, work),), translators = await self._route_and_lease(job, size, leases)
             if len(route) > 1:
                 first = functools.partial(self._prepare_first, translators, route, work)
-                assembly = await text_work(size, first, ends)
+                assembly = await text_work(size, first, job.ticket)
                 work, _ = await _translate_to_pivot(_Prepared(translators, route, work, assembly))
             return await translators[-1].next_words(work, prefix, count)
 
@@ -152,9 +152,10 @@ class Dispatcher:
         A text's joined pieces are its translation. Raises as `translate`. The models are leased
         until the engines have done their work; pieces that are not taken by then wait.
         """
-        with self.in_progress(job):
+        job = dataclasses.replace(job, ticket=job.ticket.streamed())
+        with self.in_progress():
             async with contextlib.AsyncExitStack() as streams:
-                detections, prepared = await self._prepare(job, streams, is_streamed=True)
+                detections, prepared = await self._prepare(job, streams)
                 begun = [
                     await streams.enter_async_context(one.translators[0].stream(one.assembly))
                     if len(one.route) == 1
@@ -167,22 +168,18 @@ class Dispatcher:
                 yield taken
 
     @contextlib.asynccontextmanager
-    async def _leasing(self, job: TranslationJob) -> AsyncGenerator[contextlib.AsyncExitStack]:
+    async def _leasing(self) -> AsyncGenerator[contextlib.AsyncExitStack]:
         """The leases of a job in progress, which end with the block."""
-        with self.in_progress(job):
+        with self.in_progress():
             async with contextlib.AsyncExitStack() as leases:
                 yield leases
 
     @contextlib.contextmanager
-    def in_progress(self, job: TranslationJob) -> Iterator[None]:
-        """Count a job as in progress while it may still use an engine, or is read; its deadline's
-        error names the deadline that it was given."""
+    def in_progress(self) -> Iterator[None]:
+        """Count a job as in progress while it may still use an engine, or is read."""
         self.num_in_progress += 1
         try:
             yield
-        except DeadlineExceeded:
-            allowed_ms = 1000 * (job.deadline_seconds or 0)
-            raise DeadlineExceeded(f"not done within the deadline of {allowed_ms:.0f} ms") from None
         finally:
             self.num_in_progress -= 1
 
@@ -210,7 +207,7 @@ class Dispatcher:
         for one, pieces in zip(prepared, begun, strict=True):
             pivots: Sequence[PivotTranslation | None] = [None] * len(one.work.texts)
             if pieces is None:
-                last, pivots = await _prepare_last(one, is_streamed=True)
+                last, pivots = await _prepare_last(one)
                 translator = one.translators[-1]
                 pieces = await streams.enter_async_context(translator.stream(last))
             async for piece in pieces:
@@ -221,46 +218,32 @@ class Dispatcher:
         yield in_order(placed, detections)
 
     async def _prepare(
-        self,
-        job: TranslationJob,
-        leases: contextlib.AsyncExitStack,
-        *,
-        is_streamed: bool = False,
+        self, job: TranslationJob, leases: contextlib.AsyncExitStack
     ) -> tuple[_Detections, list[_Prepared]]:
         """Detect, route, have the models in memory, cut and tokenise the texts."""
-        size, ends = num_characters(job.texts) if job.source == AUTO else 0, _ends_seconds(job)
-        detections, routed, found = await self._route_and_lease(job, size, ends, leases)
+        size = num_characters(job.texts) if job.source == AUTO else 0
+        detections, routed, found = await self._route_and_lease(job, size, leases)
         leased = iter(found)
         translators = [[next(leased) for _ in route] for route, _ in routed]
         terms = [entry.source for entry in job.glossary.entries] if job.glossary else []
 
         def prepare() -> list[_Prepared]:
             return [
-                _Prepared(
-                    own,
-                    route,
-                    work,
-                    self._prepare_first(own, route, work, is_streamed=is_streamed),
-                )
+                _Prepared(own, route, work, self._prepare_first(own, route, work))
                 for own, (route, work) in zip(translators, routed, strict=True)
             ]
 
         size = num_characters([*job.texts, *job.prefixes, *terms])
-        return detections, await text_work(size, prepare, ends)
+        return detections, await text_work(size, prepare, job.ticket)
 
     def _prepare_first(
-        self,
-        translators: Sequence[Translator],
-        route: Route,
-        work: ModelJob,
-        *,
-        is_streamed: bool = False,
+        self, translators: Sequence[Translator], route: Route, work: ModelJob
     ) -> Assembly:
         """The texts, prepared for the first model of their route. With two, this checks that both
         have room, since a stream begins the second late."""
         first, last = translators[0], translators[-1]
         if len(route) == 1:
-            return first.prepare(work, is_streamed=is_streamed)
+            return first.prepare(work)
         last.require_possible(work)
         last.require_room(work)
         first.require_room(work)
@@ -269,7 +252,7 @@ class Dispatcher:
             prefixes=(),
             is_aligned=False,
             inspection=None,
-            is_admitted=work.job.is_admitted or is_streamed,
+            ticket=work.ticket.to_pivot(),
         )
         options = pivot_options(job, route[0].model.decoding, self._max_beam_size)
         to_pivot = dataclasses.replace(
@@ -278,26 +261,23 @@ class Dispatcher:
         return first.prepare(to_pivot)
 
     async def _route_and_lease(
-        self,
-        job: TranslationJob,
-        size: int,
-        ends: float | None,
-        leases: contextlib.AsyncExitStack,
+        self, job: TranslationJob, size: int, leases: contextlib.AsyncExitStack
     ) -> tuple[_Detections, list[_RoutedJob], list[Translator]]:
         """Route the job and lease the models of its hops, in order. `size`: the characters of what
         routing reads. If models change before all are leased, the job is routed again."""
         while True:
             routes = self._current_routes()
-            work = functools.partial(self._route_all, routes, job, ends)
-            detections, routed = await text_work(size, work, ends)
+            work = functools.partial(self._route_all, routes, job)
+            detections, routed = await text_work(size, work, job.ticket)
             if routes is not self.routes:
                 continue
-            lease = self._pool.lease([hop.model.name for route, _ in routed for hop in route], ends)
+            names = [hop.model.name for route, _ in routed for hop in route]
+            lease = self._pool.lease(names, job.ticket)
             with contextlib.suppress(ModelChanged):
                 return detections, routed, await leases.enter_async_context(lease)
 
     def _route_all(
-        self, routes: Routes, job: TranslationJob, ends: float | None
+        self, routes: Routes, job: TranslationJob
     ) -> tuple[_Detections, list[_RoutedJob]]:
         """The job's texts by route; no routes for an empty job with source "auto"."""
         detections = self._detect_sources(routes, job)
@@ -305,7 +285,7 @@ class Dispatcher:
         if job.source != AUTO:
             sources = sources or [job.source]
         return detections, [
-            self._routed(routes, job, source, sources, ends) for source in distinct(sources)
+            self._routed(routes, job, source, sources) for source in distinct(sources)
         ]
 
     def _routed(
@@ -314,7 +294,6 @@ class Dispatcher:
         job: TranslationJob,
         source: str,
         sources: Sequence[str],
-        ends: float | None,
     ) -> _RoutedJob:
         """The texts whose language is `source`."""
         route = routes.of(job.model).require(source, job.target)
@@ -324,7 +303,7 @@ class Dispatcher:
         last = route[-1]
         options = final_options(job, last.model.decoding, self._max_beam_size)
         texts = [job.texts[place] for place in places]
-        return route, ModelJob(job, texts, places, last.source, last.target, options, ends)
+        return route, ModelJob(job, texts, places, last.source, last.target, options)
 
     def _detect_sources(self, routes: Routes, job: TranslationJob) -> _Detections:
         """The language of each text if the source is "auto", else None. UnsupportedLanguage if
@@ -350,11 +329,6 @@ class Dispatcher:
         return self._detector.detect_all(_samples(texts, text_format), candidates, expected)
 
 
-def _ends_seconds(job: TranslationJob) -> float | None:
-    """The deadline of a job that starts now, on the monotonic clock."""
-    return None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
-
-
 def _samples(texts: Sequence[str], text_format: TextFormat) -> Iterator[str]:
     for text in texts:
         go_on()
@@ -373,13 +347,12 @@ async def _run(prepared: _Prepared) -> list[TranslationResult]:
 
 
 async def _prepare_last(
-    prepared: _Prepared, *, is_streamed: bool = False
+    prepared: _Prepared,
 ) -> tuple[Assembly, Sequence[PivotTranslation]]:
     """Translate the texts with the first model, and prepare the translations for the second."""
     work, pivots = await _translate_to_pivot(prepared)
-    translator = prepared.translators[-1]
-    prepare = functools.partial(translator.prepare, work, is_streamed=is_streamed)
-    assembly = await text_work(num_characters(work.texts), prepare, work.ends_seconds)
+    prepare = functools.partial(prepared.translators[-1].prepare, work)
+    assembly = await text_work(num_characters(work.texts), prepare, work.ticket)
     return assembly, pivots
 
 
@@ -392,6 +365,6 @@ async def _translate_to_pivot(
         PivotTranslation(first.target, result.text, result.model, result.sentences)
         for result in await prepared.translators[0].translate(prepared.assembly)
     ]
-    job = dataclasses.replace(prepared.work.job, is_admitted=True)
+    job = dataclasses.replace(prepared.work.job, ticket=prepared.work.ticket.admitted())
     texts = [pivot.text for pivot in pivots]
     return dataclasses.replace(prepared.work, job=job, texts=texts), pivots

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from model.decoding.options import DecodingOptions
+from service.engine.ticket import NO_TICKET, Ticket
 from service.translation.glossary import Glossary
 
 AUTO = "auto"
@@ -26,15 +26,12 @@ class TranslationJob:
 
     `source`: a language code, or "auto" to detect it; `beam_size` None: the model's, or as many as
     the alternatives need; `options`: fields of `DecodingOptions` to override, of which a sampling
-    option selects sampling; `deadline_seconds`: from the job's start, None is no deadline;
-    `prefixes`: required beginnings of the first sentences' translations; `model`: the only model
-    allowed, None is any; `is_aligned`: whether sentences get their word
-    alignment; `inspection`: what its only sentence shows of the network;
-    `is_checked`: whether sentences are compared with their translations;
-    `keep`: strings that are not translated; `preferred_languages`: those to expect if the source is
-    "auto"; `glossary`: terms that translations must have; `is_admitted`: never refused for
-    lack of room, because it continues an accepted request; `client`: whose share of the
-    queue it takes, and whose files take turns.
+    option selects sampling; `prefixes`: required beginnings of the first sentences' translations;
+    `model`: the only model allowed, None is any; `is_aligned`: whether sentences get their word
+    alignment; `inspection`: what its only sentence shows of the network; `is_checked`: whether
+    sentences are compared with their translations; `keep`: strings that are not translated;
+    `preferred_languages`: those to expect if the source is "auto"; `glossary`: terms that
+    translations must have.
     """
 
     texts: Sequence[str]
@@ -43,7 +40,6 @@ class TranslationJob:
     beam_size: int | None = None
     alternatives: int = 0
     options: Mapping[str, float] = field(default_factory=dict)
-    deadline_seconds: float | None = None
     prefixes: Sequence[str] = ()
     model: str | None = None
     is_aligned: bool = False
@@ -53,17 +49,15 @@ class TranslationJob:
     keep: Sequence[str] = ()
     preferred_languages: Sequence[str] = ()
     split_sentences: SplitSentences = True
-    is_admitted: bool = False
     glossary: Glossary | None = None
-    client: str = ""
+    ticket: Ticket = NO_TICKET
 
 
 @dataclass(frozen=True)
 class ModelJob:
     """The texts of a job that share a route, as the work of one model in its language codes.
 
-    `texts` are those at `places` of the job, or their translations into a pivot language;
-    `ends_seconds`: the deadline on the monotonic clock, None is no deadline.
+    `texts` are those at `places` of the job, or their translations into a pivot language.
     """
 
     job: TranslationJob
@@ -72,12 +66,10 @@ class ModelJob:
     source: str
     target: str
     options: DecodingOptions
-    ends_seconds: float | None = None
 
     @property
-    def deadline_seconds(self) -> float | None:
-        """Seconds from now until the deadline."""
-        return None if self.ends_seconds is None else max(0.0, self.ends_seconds - time.monotonic())
+    def ticket(self) -> Ticket:
+        return self.job.ticket
 
     @property
     def can_repeat(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from service.errors import ServiceError
+from service.engine.ticket import Ticket
 from service.translation.translator import Translator
 
 
@@ -18,14 +18,14 @@ class Leases(Protocol):
     """Models in memory, which stay there while they are leased."""
 
     def lease(
-        self, names: Sequence[str], ends_seconds: float | None
+        self, names: Sequence[str], ticket: Ticket
     ) -> AbstractAsyncContextManager[list[Translator]]:
-        """The models of a request, until the block ends; waits at most until `ends_seconds`, on the
-        monotonic clock. Raises a ServiceError, or ModelChanged."""
+        """The models of a request, until the block ends; waits at most until the ticket's deadline.
+        Raises a ServiceError, or ModelChanged."""
         ...
 
-    def refusal(self, num_sentences: int, client: str) -> ServiceError | None:
-        """An error if no model could accept this many more sentences of a client now."""
+    def require_room(self, client: str) -> None:
+        """Raise a ServiceError if no model could accept one more sentence of a client now."""
         ...
 
     def require_ready(self) -> None:

@@ -62,7 +62,7 @@ class Preparation:
         """
         self._prefixes().require_possible()
 
-    def prepare(self, *, is_streamed: bool = False) -> tuple[list[Document], list[Entry]]:
+    def prepare(self) -> tuple[list[Document], list[Entry]]:
         """Take apart and tokenise the texts -> a document for each, and the entries of all their
         sentences. Raises InvalidField if a prefix does not fit."""
         documents = [self._parse(text) for text in self.work.texts]
@@ -73,7 +73,7 @@ class Preparation:
                 f"target_prefix has {len(prefixes)} beginnings for {len(sentences)} sentences"
             )
         entries = [
-            self._entrance.enter(sentence, prefixes.of(number), is_streamed=is_streamed)
+            self._entrance.enter(sentence, prefixes.of(number))
             for number, sentence in enumerate(sentences)
         ]
         prefixes.require_room(len(entry.source.ids) for entry in entries)

@@ -50,7 +50,8 @@ class SecondTranslation:
         need not or cannot. What a stream sends as it comes stays."""
         if first.is_title and not faults:
             return self._entrance.enter_title(first)
-        if not faults or (first.source.is_streamed and first.is_plain):
+        was_sent = first.source.is_streamed and first.is_plain and sentence.is_bare
+        if not faults or was_sent:
             return None
         stages = [stage for stage in first.stages if not isinstance(stage, Carriers)]
         text = stages[-1].text if stages else sentence.text

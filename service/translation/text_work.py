@@ -11,7 +11,7 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
 
-from service.errors import DeadlineExceeded
+from service.engine.ticket import NO_TICKET, Ticket
 
 _Result = TypeVar("_Result")
 _MOST_INLINE = 500
@@ -28,12 +28,12 @@ class Unwanted(Exception):
 
 
 async def text_work(
-    num_characters: int, work: Callable[[], _Result], ends_seconds: float | None = None
+    num_characters: int, work: Callable[[], _Result], ticket: Ticket = NO_TICKET
 ) -> _Result:
     """The result of `work`, which may raise; it takes time linear in the characters.
 
-    `ends_seconds`: the deadline on the monotonic clock. When it passes or the caller is cancelled,
-    a thread's work ends where it next calls `go_on`. Raises DeadlineExceeded.
+    When the ticket's deadline passes or the caller is cancelled, a thread's work ends where it next
+    calls `go_on`. Raises DeadlineExceeded.
     """
     if num_characters <= _MOST_INLINE:
         return work()
@@ -45,12 +45,12 @@ async def text_work(
         return work()
 
     try:
-        async with asyncio.timeout_at(ends_seconds) as deadline:
+        async with asyncio.timeout_at(ticket.ends_seconds) as deadline:
             return await to_thread.run_sync(run, limiter=_threads())
     except TimeoutError:
         if not deadline.expired():
             raise
-        raise DeadlineExceeded("the deadline has passed") from None
+        raise ticket.deadline_error() from None
     finally:
         is_over.set()
 

@@ -58,10 +58,10 @@ class Translator:
 
     def require_room(self, work: ModelJob) -> None:
         """Raise a ServiceError if the engine would refuse any sentence."""
-        if work.job.is_admitted:
+        if work.ticket.is_admitted:
             self.engine.require_running()
         else:
-            self.engine.require_room(1 if any(work.texts) else 0, client=work.job.client)
+            self.engine.require_room(1 if any(work.texts) else 0, client=work.ticket.client)
 
     def require_possible(self, work: ModelJob) -> None:
         """Raise InvalidField if the prefixes are invalid for any text; any thread may call it.
@@ -70,11 +70,10 @@ class Translator:
         """
         self._preparation(work).require_possible()
 
-    def prepare(self, work: ModelJob, *, is_streamed: bool = False) -> Assembly:
+    def prepare(self, work: ModelJob) -> Assembly:
         """Cut and tokenise the texts. Any thread may call it."""
-        self.require_room(work)
         preparation = self._preparation(work)
-        documents, entries = preparation.prepare(is_streamed=is_streamed)
+        documents, entries = preparation.prepare()
         calibration = self._confidence.get((work.source, work.target))
         assembly = Assembly(preparation, documents, entries, self.name, calibration)
         if work.job.inspection:
@@ -84,33 +83,27 @@ class Translator:
     async def translate(self, assembly: Assembly) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
         work = assembly.work
-        outcomes = await self.engine.translate(
-            assembly.sources,
-            work.deadline_seconds,
-            is_admitted=work.job.is_admitted,
-            client=work.job.client,
-        )
+        outcomes = await self.engine.translate(assembly.sources, work.ticket)
 
         def assemble() -> list[TranslationResult]:
             assembly.read(outcomes)
             return [] if assembly.again else assembly.results()
 
         size = num_characters(work.texts) * work.options.n_best
-        results = await text_work(size, assemble, work.ends_seconds)
+        results = await text_work(size, assemble, work.ticket)
         if assembly.again:
             await self._mend(assembly, outcomes)
-            results = await text_work(size, assembly.results, work.ends_seconds)
+            results = await text_work(size, assembly.results, work.ticket)
         return await self._inspected(assembly, results)
 
     async def next_words(self, work: ModelJob, prefix: str, count: int) -> NextWords:
         """The likeliest words after the beginning of the translation of the job's only text."""
         finder = NextWordFinder(self.engine, self._tokenizer, self._preparation, self._texts_of)
-        self.engine.require_room(1, client=work.job.client)
         return await finder.find(work, prefix, count)
 
     async def _texts_of(self, work: ModelJob) -> list[str]:
         size = num_characters(work.texts)
-        assembly = await text_work(size, lambda: self.prepare(work), work.ends_seconds)
+        assembly = await text_work(size, lambda: self.prepare(work), work.ticket)
         return [result.text for result in await self.translate(assembly)]
 
     @contextlib.asynccontextmanager
@@ -120,12 +113,7 @@ class Translator:
         A text's joined pieces are its translation. Raises as `translate`.
         """
         work = assembly.work
-        async with self.engine.stream(
-            assembly.sources,
-            work.deadline_seconds,
-            is_admitted=work.job.is_admitted,
-            client=work.job.client,
-        ) as updates:
+        async with self.engine.stream(assembly.sources, work.ticket) as updates:
             stream = await text_work(
                 num_characters(work.texts),
                 lambda: JobStream(assembly, self._tokenizer, self._read_streamed),
@@ -138,30 +126,25 @@ class Translator:
             yield piece
         work = assembly.work
         size = num_characters(work.texts) * work.options.n_best
-        results = await text_work(size, assembly.results, work.ends_seconds)
+        results = await text_work(size, assembly.results, work.ticket)
         yield await self._inspected(assembly, results)
 
     async def _read_streamed(
         self, assembly: Assembly, number: int, outcome: SentenceOutcome
     ) -> None:
-        size, ends = len(assembly.sentences[number].text), assembly.work.ends_seconds
-        await text_work(size, lambda: assembly.read_one(number, outcome), ends)
+        size, ticket = len(assembly.sentences[number].text), assembly.work.ticket
+        await text_work(size, lambda: assembly.read_one(number, outcome), ticket)
         if assembly.again:
             await self._mend(assembly, [outcome])
 
     async def _mend(self, assembly: Assembly, outcomes: Sequence[SentenceOutcome]) -> None:
         """Translate the sentences that lost something once more, with the work that the request
         has had; the better translation counts."""
-        again = await self.engine.translate(
-            [entry.source for entry in assembly.again.values()],
-            assembly.work.deadline_seconds,
-            is_admitted=True,
-            prior_work=sum(outcome.work for outcome in outcomes),
-            client=assembly.work.job.client,
-        )
+        ticket = assembly.work.ticket.admitted(sum(outcome.work for outcome in outcomes))
+        sources = [entry.source for entry in assembly.again.values()]
+        again = await self.engine.translate(sources, ticket)
         size = sum(len(entry.text) for entry in assembly.again.values())
-        ends = assembly.work.ends_seconds
-        await text_work(size, lambda: assembly.read_again(again), ends)
+        await text_work(size, lambda: assembly.read_again(again), ticket)
 
     async def _inspected(
         self, assembly: Assembly, results: list[TranslationResult]

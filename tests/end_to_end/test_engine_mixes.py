@@ -19,6 +19,7 @@ from model.network.transformer import Transformer
 from model.runner import Runner
 from service.engine.engine import Engine, EngineLimits
 from service.engine.sentence_task import SentenceOutcome
+from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded, TranslationFailed
 from service.observability.metrics import Metrics
 from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
@@ -87,7 +88,9 @@ async def test_what_the_runner_refuses_fails_alone_in_any_mix(
     engine.start()
     try:
         tasks = [
-            asyncio.create_task(engine.translate(call.sentences, call.deadline_seconds))
+            asyncio.create_task(
+                engine.translate(call.sentences, Ticket.issued("", call.deadline_seconds))
+            )
             for call in calls
         ]
         await eventually(lambda: engine.num_running > 0 or all(t.done() for t in tasks))

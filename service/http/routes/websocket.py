@@ -194,6 +194,7 @@ class Connection:
         caller = self._state.access.caller(self._socket.scope)
         try:
             await caller.identify(self._key)
+            self._state.dispatcher.require_room(caller.name)
             wanted = TranslateRequest.from_json(fields)
             job = await self._state.admit(caller, wanted)
         except BaseException:

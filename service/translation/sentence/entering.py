@@ -88,7 +88,7 @@ class Entrance:
         """Whether the model has placeholders of its own for carriers."""
         return self._tokenizer.reserved > 0
 
-    def enter(self, sentence: Sentence, prefix: tuple[int, ...], *, is_streamed: bool) -> Entry:
+    def enter(self, sentence: Sentence, prefix: tuple[int, ...]) -> Entry:
         """The sentence as the network reads it. Its translation begins with the ids of `prefix`."""
         go_on()
         stages: list[Stage] = []
@@ -104,7 +104,7 @@ class Entrance:
             text = carriers.text
         ids, options = self._encoder.ids(text), self._work.options
         is_aligned = self._is_aligned or bool(sentence.tags or terms)
-        source = SourceSentence(ids, options, is_streamed, prefix, is_aligned)
+        source = SourceSentence(ids, options, self._work.ticket.is_streamed, prefix, is_aligned)
         is_title_again = self._asks_titles_again and is_title(sentence.text)
         return Entry(source, text, stages, is_title_again)
 

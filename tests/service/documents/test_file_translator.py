@@ -15,6 +15,7 @@ import pytest
 
 from service.documents.file_translator import FileJob, FileTranslator
 from service.documents.processes import DocumentBounds, DocumentProcesses, SentDocument
+from service.engine.ticket import Ticket
 from service.errors import (
     DeadlineExceeded,
     DocumentTooLarge,
@@ -135,7 +136,7 @@ async def test_a_bad_sentence_or_language_fails_the_file_and_frees_the_engine() 
 async def test_the_deadline_counts_for_the_whole_file() -> None:
     async with running() as wired:
         wired.runner.gate.clear()
-        job = replace(JOB, deadline_seconds=0.2)
+        job = replace(JOB, ticket=Ticket.issued("", 0.2))
         with pytest.raises(DeadlineExceeded):
             await wired.files.translate(file(LINES, job=job))
 
@@ -144,13 +145,13 @@ async def test_too_many_files_at_once_are_refused() -> None:
     async with running() as wired:
         begun = [
             asyncio.ensure_future(
-                wired.files.translate(file(b"a", job=replace(JOB, client=client)))
+                wired.files.translate(file(b"a", job=replace(JOB, ticket=Ticket(client))))
             )
             for client in "a" * 12 + "bcd"
         ]
         await asyncio.sleep(0)
         with pytest.raises(TooManyAtOnce, match="12 files"):
-            await wired.files.translate(file(b"b", job=replace(JOB, client="a")))
+            await wired.files.translate(file(b"b", job=replace(JOB, ticket=Ticket("a"))))
         begun.append(asyncio.ensure_future(wired.files.translate(file(b"a"))))
         await asyncio.sleep(0)
         with pytest.raises(Overloaded, match="16 files"):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from service.engine.engine import _SUBMITTED_AT_ONCE
+from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded, Draining, InvalidField, NotReady, Overloaded
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
@@ -45,7 +46,7 @@ async def test_a_request_that_fills_the_queue_shuts_nobody_out(client: str) -> N
         first = asyncio.create_task(engine.translate(endless))
         await eventually(lambda: engine.num_waiting == 299)
         others = [
-            asyncio.create_task(engine.translate([sentence(f"b{number}")], client=client))
+            asyncio.create_task(engine.translate([sentence(f"b{number}")], Ticket(client)))
             for number in range(20)
         ]
         await eventually(lambda: engine.num_waiting == 319)
@@ -92,7 +93,7 @@ async def test_a_request_of_many_sentences_is_submitted_in_many_turns(cache_byte
 async def test_a_deadline_ends_what_is_still_being_submitted() -> None:
     given = [sentence("a")] * (3 * _SUBMITTED_AT_ONCE)
     async with held_engine(max_slots=6000) as (runner, engine):
-        outcomes = await engine.translate(given, deadline_seconds=0.0)
+        outcomes = await engine.translate(given, Ticket.issued("", 0.0))
         assert {type(outcome.error) for outcome in outcomes} == {DeadlineExceeded}
         runner.gate.set()
         await emptied(engine)
@@ -131,7 +132,7 @@ async def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None
         assert not engine.is_ready
         with pytest.raises(Draining):
             await engine.translate([sentence("c")])
-        second_half = asyncio.create_task(engine.translate([sentence("d")], is_admitted=True))
+        second_half = asyncio.create_task(engine.translate([sentence("d")], Ticket().admitted()))
         runner.gate.set()
         assert texts_of(await taken) == ["A", "B" * 20]
         assert texts_of(await second_half) == ["D"]
@@ -165,7 +166,7 @@ async def test_sentences_made_again_do_not_pass_for_new_short_work(
         first = asyncio.create_task(engine.translate([sentence("x" * 30)]))
         await eventually(runner.is_stepping.is_set)
         again = asyncio.create_task(
-            engine.translate([sentence("a" * 20)], is_admitted=True, prior_work=prior_work)
+            engine.translate([sentence("a" * 20)], Ticket().admitted(prior_work))
         )
         await eventually(lambda: engine.num_waiting == 1)
         newcomer = asyncio.create_task(engine.translate([sentence("b" * 20)]))

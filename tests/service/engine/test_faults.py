@@ -24,6 +24,7 @@ from service.engine.engine import Engine
 from service.engine.interfaces import EngineRunner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import SentenceOutcome
+from service.engine.ticket import Ticket
 from service.engine.worker import Worker
 from service.errors import ServiceError
 from service.observability.metrics import Metrics, ModelMetrics
@@ -114,7 +115,7 @@ class Scene:
         left_stream = asyncio.create_task(self._stream("s" * 30))
         await eventually(lambda: runner.is_stepping.is_set() or bool(self.fault.struck))
         calls.append(engine.translate([sentence(text) for text in ("aa", "☠", "b" * 20)]))
-        calls.append(engine.translate([sentence("c" * 40)] * 3, deadline_seconds=0.0))
+        calls.append(engine.translate([sentence("c" * 40)] * 3, Ticket.issued("", 0.0)))
         calls.append(self._stream("d" * 9))
         tasks = [asyncio.ensure_future(call) for call in calls]
         await asyncio.wait([tasks[1]])
@@ -122,7 +123,7 @@ class Scene:
         left_stream.cancel()
         await asyncio.sleep(0)
         runner.gate.set()
-        late = engine.translate([sentence("e" * 40)] * 9, deadline_seconds=0.0)
+        late = engine.translate([sentence("e" * 40)] * 9, Ticket.issued("", 0.0))
         tasks.append(asyncio.ensure_future(late))
         return await asyncio.gather(leaving, left_stream, *tasks, return_exceptions=True)
 

@@ -13,6 +13,7 @@ from model.decoding.step_cost import StepCost
 from service.engine.admission import AdmissionControl
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import SentenceTask, Waiter, expected_work, most_work
+from service.engine.ticket import Ticket
 from service.errors import Overloaded
 from tests.service.conftest import MakeTasks
 from tests.service.fakes import FakeRunner, sentence
@@ -249,14 +250,14 @@ def test_nobody_who_fills_the_queue_shuts_out_others(tasks_of: MakeTasks) -> Non
         for _ in range(300):
             client, size = chance.choice(clients[:4]), chance.choice((1, 3, 10, 40, 200))
             tasks = tasks_of(*[1] * size)
-            tasks[0].request.client = client
+            tasks[0].request.ticket = Ticket(client)
             with contextlib.suppress(Overloaded):
                 admission.require_room(size, 0, client)
                 admission.enter(tasks)
         for number, newcomer in enumerate(clients[4:], 5):
             admission.require_room(bound // number, 0, newcomer)
             (*_, task) = tasks = tasks_of(*[1] * (bound // number))
-            task.request.client = newcomer
+            task.request.ticket = Ticket(newcomer)
             admission.enter(tasks)
         assert admission.num_sentences <= 200 + 10 * bound
 

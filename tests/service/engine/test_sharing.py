@@ -15,6 +15,7 @@ from model.decoding.sentence import Hypothesis, SourceSentence
 from service.engine.engine import Engine
 from service.engine.sentence_task import SentenceKey, SentenceOutcome
 from service.engine.sharing import SentenceCache, entry_bytes, key_of
+from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded, Draining, Overloaded
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
@@ -67,7 +68,7 @@ async def test_an_equal_sentence_comes_from_the_cache_with_no_wait_in_its_times(
         engine.refuse_new_work()
         with pytest.raises(Draining):
             await engine.translate([sentence("abc")])
-        assert texts_of(await engine.translate([sentence("abc")], is_admitted=True)) == ["ABC"]
+        assert texts_of(await engine.translate([sentence("abc")], Ticket().admitted())) == ["ABC"]
 
 
 async def test_without_bytes_everything_is_computed() -> None:
@@ -138,7 +139,9 @@ async def test_a_deadline_of_one_does_not_end_the_others(deadlines: Sequence[flo
     async with held_engine(cache_bytes=CACHED) as (runner, engine):
         hurried, patient = list[Call](), list[Call]()
         for deadline in deadlines:
-            call = asyncio.create_task(engine.translate([sentence("abc")], deadline))
+            call = asyncio.create_task(
+                engine.translate([sentence("abc")], Ticket.issued("", deadline))
+            )
             (hurried if deadline else patient).append(call)
             await asyncio.sleep(0)
         for [outcome] in await asyncio.gather(*hurried):

@@ -15,6 +15,7 @@ import pytest
 from model.decoding.sentence import StepResult
 from service.engine.engine import Engine
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, Update
+from service.engine.ticket import Ticket
 from service.engine.worker import NICENESS, Worker
 from service.errors import DeadlineExceeded, NotReady
 from service.observability.metrics import Metrics
@@ -156,7 +157,7 @@ async def test_cancelling_a_request_frees_its_places_in_every_worker() -> None:
 async def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
     """Even if the event loop was held up, and sees the result before its clock."""
     future: asyncio.Future[list[SentenceOutcome]] = asyncio.get_running_loop().create_future()
-    request = EngineRequest(future, arrived_seconds=0.0, num_sentences=1, ends_seconds=1.0)
+    request = EngineRequest(future, arrived_seconds=0.0, num_sentences=1, ticket=Ticket("", 1.0))
     request.receive(Update(0, outcome=SentenceOutcome([])))
     (outcome,) = await future
     assert isinstance(outcome.error, DeadlineExceeded)
@@ -216,8 +217,8 @@ async def test_any_mix_is_answered_rightly_and_nothing_is_left_in_any_worker(
         for _ in range(200):
             asked = rng.choices(texts, weights=[4, 2, 1, 1, 1, 1], k=rng.randint(1, 5))
             given = [sentence(text, beam_size=rng.choice((1, 1, 4, 8))) for text in asked]
-            deadline = 0.001 if rng.random() < 0.1 else None
-            calls.append((asked, asyncio.create_task(engine.translate(given, deadline))))
+            ticket = Ticket.issued("", 0.001 if rng.random() < 0.1 else None)
+            calls.append((asked, asyncio.create_task(engine.translate(given, ticket))))
             if rng.random() < 0.2:
                 await asyncio.sleep(0.001)
                 rng.choice(calls)[1].cancel()

@@ -15,7 +15,8 @@ import pytest
 
 from model.checkpoint import CheckpointError
 from service.engine.engine import Engine, EngineLimits
-from service.errors import DeadlineExceeded, Draining, Loading, NotReady
+from service.engine.ticket import NO_TICKET, Ticket
+from service.errors import DeadlineExceeded, Draining, Loading, NotReady, Overloaded
 from service.models.pool import ModelPool
 from service.models.pooled import Loadable, PooledModel
 from service.observability.metrics import Metrics
@@ -83,8 +84,7 @@ class Store:
 
     async def ask(self, *names: str, text: str = "ab", seconds: float | None = None) -> list[str]:
         """Translate with each of the models, as a request does -> the versions that it had."""
-        ends = None if seconds is None else time.monotonic() + seconds
-        async with self.pool.lease(names, ends) as models:
+        async with self.pool.lease(names, Ticket.issued("", seconds)) as models:
             for model in models:
                 outcomes = await model.engine.translate([sentence(text)])
                 assert texts_of(outcomes) == [text.upper()]
@@ -153,7 +153,7 @@ async def test_the_model_that_was_idle_longest_leaves_and_pinned_ones_stay() -> 
 async def test_a_model_in_use_does_not_leave_before_its_requests_end() -> None:
     async with store_of(2, limit=1) as store:
         await store.ask("0")
-        async with store.pool.lease(["0"], None) as (model,):
+        async with store.pool.lease(["0"], NO_TICKET) as (model,):
             model.runner.gate.clear()
             running = asyncio.create_task(store.ask("0"))
             await eventually(model.runner.is_stepping.is_set)
@@ -172,7 +172,7 @@ async def test_a_model_in_use_stays_at_least_as_long_as_its_load_took() -> None:
         store.gate.clear()
         started = time.monotonic()
         asyncio.get_running_loop().call_later(0.1, store.gate.set)
-        async with store.pool.lease(["0"], None):
+        async with store.pool.lease(["0"], NO_TICKET):
             took = store.count("model_load_seconds", "0")
             waiting = asyncio.create_task(store.ask("1"))
             await eventually(lambda: store.pool.models["0"].usable is None)
@@ -211,7 +211,7 @@ async def test_a_model_with_a_crowd_in_a_step_without_end_holds_back_no_other() 
 async def test_a_request_that_waits_has_its_deadline_or_is_told_when_to_come_back() -> None:
     async with store_of(3, limit=3, max_waiting=2) as store:
         store.gate.clear()
-        with pytest.raises(DeadlineExceeded):
+        with pytest.raises(DeadlineExceeded, match="not done within the deadline of 10 ms"):
             await store.ask("0", seconds=0.01)
         waiting = [asyncio.create_task(store.ask(name)) for name in ("1", "2")]
         await asyncio.sleep(0)
@@ -224,6 +224,21 @@ async def test_a_request_that_waits_has_its_deadline_or_is_told_when_to_come_bac
         assert refused.value.retry_after_seconds == pytest.approx(20_000, abs=1)
         store.gate.set()
         await asyncio.gather(*waiting)
+
+
+async def test_there_is_room_while_one_model_has_some_or_is_not_in_memory() -> None:
+    async with store_of(3, limit=3) as store:
+        store.pool.require_room("")
+        for name in ("0", "1", "2"):
+            await store.ask(name)
+        full = [engine.admission for engine in store.pool.engines.values()]
+        for admission in full:
+            store.pool.require_room("")
+            admission.num_sentences, admission.max_sentences = 3, 0
+        with pytest.raises(Overloaded):
+            store.pool.require_room("")
+        for admission in full:
+            admission.num_sentences = 0
 
 
 async def test_a_model_that_cannot_be_loaded_fails_its_own_requests_only() -> None:
@@ -257,7 +272,7 @@ async def test_draining_refuses_those_that_wait() -> None:
 async def test_a_new_version_takes_new_requests_and_the_old_one_ends_its_own() -> None:
     async with store_of(1, limit=1) as store:
         assert await store.ask("0") == ["1"]
-        async with store.pool.lease(["0"], None) as (old,):
+        async with store.pool.lease(["0"], NO_TICKET) as (old,):
             await store.replace("0", "2")
             assert await store.ask("0") == ["2"]
             assert texts_of(await old.engine.translate([sentence("c")])) == ["C"]

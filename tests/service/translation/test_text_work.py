@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
 
 from model.decoding.options import DecodingOptions
+from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.preparation import ModelLimits, Preparation
@@ -61,15 +61,15 @@ async def test_work_ends_with_its_caller() -> None:
 
 async def test_work_ends_at_its_deadline() -> None:
     work = Work()
-    with pytest.raises(DeadlineExceeded):
-        await text_work(LONG, work, time.monotonic() + 0.01)
+    with pytest.raises(DeadlineExceeded, match="not done within the deadline of 10 ms"):
+        await text_work(LONG, work, Ticket.issued("", 0.01))
     assert await asyncio.to_thread(work.was_ended.wait, 60)
 
 
 async def test_work_does_not_begin_after_its_deadline() -> None:
     has_begun = threading.Event()
     with pytest.raises(DeadlineExceeded):
-        await text_work(LONG, has_begun.set, time.monotonic() - 1)
+        await text_work(LONG, has_begun.set, Ticket.issued("", -1))
     assert not has_begun.is_set()
 
 

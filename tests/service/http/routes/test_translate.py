@@ -12,6 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.engine.admission import AdmissionControl
 from service.settings import Settings
 from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model, until
 from tests.service.http.clients import FIELDS, JSON, by_json
@@ -224,6 +225,21 @@ def test_a_deadline_ends_a_request_and_frees_its_slots(
     assert runner.num_steps <= 2
     said = expect_error(client, response, 504, "deadline")
     assert said == "not done within the deadline of 10 ms"
+
+
+def test_room_is_asked_for_before_the_body_is_read_and_for_the_sentences(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def count(admission: AdmissionControl, num_sentences: int, *rest: Any, **more: Any) -> str:
+        asked.append(num_sentences)
+        return why_full(admission, num_sentences, *rest, **more)
+
+    why_full = AdmissionControl.why_full
+    monkeypatch.setattr(AdmissionControl, "why_full", count)
+    assert by_json(client, q="It works. It ends.") == {"translatedText": "IT WORKS. IT ENDS."}
+    assert asked == [1, 2]
 
 
 def test_a_prefix_goes_to_the_first_sentence_and_a_list_to_each(client: TestClient) -> None:
