@@ -34,7 +34,8 @@ class SuggestedTranslations:
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """As Dispatcher.translate."""
-        return self._with_suggestions(job, await self._dispatcher.translate(job))
+        results = await self._dispatcher.translate(job)
+        return self._with_suggestions(job, results) if self._texts else results
 
     @contextlib.asynccontextmanager
     async def stream(self, job: TranslationJob) -> AsyncGenerator[Pieces]:

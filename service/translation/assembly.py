@@ -103,11 +103,14 @@ class Assembly:
 
     def _result(self, document: Document) -> TranslationResult:
         results = [self._results[sentence] for sentence in document.sentences]
-        num_versions = max((len(result.versions) for result in results), default=1)
-        versions = [
-            document.join([self.rendered(unit, rank) for unit in document.units])
-            for rank in range(num_versions)
-        ]
+        if document.is_one_sentence:
+            versions = [version.text for version in results[0].versions]
+        else:
+            num_versions = max((len(result.versions) for result in results), default=1)
+            versions = [
+                document.join([self.rendered(unit, rank) for unit in document.units])
+                for rank in range(num_versions)
+            ]
         best, *others = _without_likes(versions) if len(versions) > 1 else versions
         return TranslationResult(best, others, results, self._model)
 

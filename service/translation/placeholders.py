@@ -87,8 +87,10 @@ _CODE = regex.compile(
 """The features of a token of code."""
 _COMPOUND = regex.compile(r"-\p{Lu}\p{Ll}{2,}+")
 """A word that German adds to a name: do_it-Aufruf."""
-_HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]|[.:][a-z]|[a-z][A-Z]|\(\)")
-"""The signs of a text with strings to keep."""
+_HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]")
+_HINT_IN_WORDS = re.compile(r"[A-Z](?<=[a-z][A-Z])|[.:][a-z]|\(\)")
+"""The signs of a text with strings to keep. They are two, because a set of characters alone is
+searched ten times as fast."""
 _PLAIN = re.compile(r"[\"'(]*[^\W\d_]?[a-z\u00df-\u00ff]*[.,;:!?)\"']*")
 """A word as most are."""
 _ODD = regex.compile(r"(?V1)[\p{Co}\ufffc\ufffd\x00-\x08\x0e-\x1b\x7f]+")
@@ -159,7 +161,7 @@ def occurs(string: str, text: str) -> bool:
 
 
 def _by_rules(text: str) -> Iterator[Span]:
-    if _HINT.search(text):
+    if _HINT.search(text) or _HINT_IN_WORDS.search(text):
         delimited: list[Span] = []
         yield from _tokens(_DELIMITED.sub(functools.partial(_mask, delimited), text))
         yield from delimited

@@ -28,17 +28,13 @@ class Prefixes:
         found = tokenizer.encode_target_batch(work.job.prefixes) if work.job.prefixes else []
         self._ids = [(*self._start, *ids) for ids in found]
 
-    def __len__(self) -> int:
-        """How many sentences have one."""
-        return len(self._ids)
-
     def of(self, number: int) -> tuple[int, ...]:
         """Those of the sentence with this number."""
         return self._ids[number] if number < len(self._ids) else self._start
 
     def require_possible(self) -> None:
         """Raise InvalidField if they do not fit for any text."""
-        self.require_room([_UNLIMITED] * max(1, len(self)))
+        self.require_room([_UNLIMITED] * max(1, len(self._ids)))
 
     def require_room(self, source_lengths: Iterable[int]) -> None:
         """Raise InvalidField unless each has fewer tokens than its translation may have, so that
@@ -49,7 +45,7 @@ class Prefixes:
             limit = min(self._options.target_limit(length), self._max_target_tokens)
             if len(self.of(number)) >= limit:
                 num_tokens = len(self.of(number)) - len(self._start)
-                where = f" for sentence {number + 1}" if num_tokens and len(self) > 1 else ""
+                where = f" for sentence {number + 1}" if num_tokens and len(self._ids) > 1 else ""
                 raise InvalidField(self._no_room(num_tokens, limit) + where)
 
     def _no_room(self, num_tokens: int, limit: int) -> str:

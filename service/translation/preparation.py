@@ -67,10 +67,10 @@ class Preparation:
         sentences. Raises InvalidField if a prefix does not fit."""
         documents = [self._parse(text) for text in self.work.texts]
         sentences = [sentence for document in documents for sentence in document.sentences]
-        prefixes = self._prefixes()
-        if len(prefixes) > len(sentences):
+        prefixes, num_prefixes = self._prefixes(), len(self.work.job.prefixes)
+        if num_prefixes > len(sentences):
             raise InvalidField(
-                f"target_prefix has {len(prefixes)} beginnings for {len(sentences)} sentences"
+                f"target_prefix has {num_prefixes} beginnings for {len(sentences)} sentences"
             )
         entries = [
             self._entrance.enter(sentence, prefixes.of(number))

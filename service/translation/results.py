@@ -105,11 +105,13 @@ def with_pivots(
     ]
 
 
-def in_order(
-    placed: Mapping[int, TranslationResult], detections: Sequence[Detection | None]
+def with_detections(
+    results: Sequence[TranslationResult], detections: Sequence[Detection]
 ) -> list[TranslationResult]:
-    """The results in the order of the texts, with their detections."""
+    """The results, each with the language that was detected, if there are detections."""
+    if not detections:
+        return list(results)
     return [
-        dataclasses.replace(placed[place], detection=found) if found else placed[place]
-        for place, found in enumerate(detections)
+        dataclasses.replace(result, detection=found)
+        for result, found in zip(results, detections, strict=True)
     ]

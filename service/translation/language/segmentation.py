@@ -5,6 +5,7 @@ Joining all of them gives the original text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ EMOJI = (
     r"[\p{Emoji_Modifier}\p{Extended_Pictographic}\uFE0F\u200D\U000E0020-\U000E007F]*"
 )
 _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{EMOJI})+")
+_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f]| {4}")
+"""What may be kept of an ASCII text."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _DIGIT = regex.compile(r"\d")
 _WINDOW_CHARACTERS = 2000
@@ -77,7 +80,7 @@ def is_one_sentence(text: str, language: str) -> bool:
     return (
         is_bare
         and has_letters(text)
-        and _KEPT.search(text) is None
+        and (_ASCII_BREAK if text.isascii() else _KEPT).search(text) is None
         and len(list(_segment(text, language))) == 1
     )
 

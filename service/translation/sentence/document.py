@@ -65,10 +65,19 @@ class Document:
             else:
                 self.units.append(item)
                 self._gaps.append("")
-        attributes = [sentence for unit in self.units for sentence in unit.attributes]
+        tagged = (unit for unit in self.units if unit.tags)
+        attributes = [sentence for unit in tagged for sentence in unit.attributes]
         self.sentences = [*self.units, *attributes]
         """All sentences to translate: those between the gaps, then those in attributes of tags
         within the former."""
+
+    @property
+    def is_one_sentence(self) -> bool:
+        """Whether it is one sentence that is written as it reads, and nothing else."""
+        if len(self.sentences) != 1 or self._gaps != ["", ""]:
+            return False
+        (sentence,) = self.sentences
+        return sentence.is_bare and not sentence.escapes
 
     @property
     def gaps(self) -> Sequence[str]:
