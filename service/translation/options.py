@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 from model.decoding.options import DecodingOptions
 from service.errors import InvalidField
 from service.translation.job import TranslationJob
 
+_MOST_KNOWN = 256
 SAMPLING_OPTIONS = ("temperature", "top_k", "top_p", "seed")
 
 
@@ -26,9 +28,13 @@ def final_options(
         "n_best": beam_size if job.alternatives else 1,
         "sampling": sampling_option is not None,
     }
-    if all(getattr(defaults, name) == value for name, value in wishes.items()):
-        return defaults
-    return dataclasses.replace(defaults, **wishes)
+    return _replaced(defaults, tuple(wishes.items()))
+
+
+@functools.lru_cache(_MOST_KNOWN)
+def _replaced(defaults: DecodingOptions, wishes: tuple[tuple[str, Any], ...]) -> DecodingOptions:
+    """The defaults with these wishes; most requests wish the same."""
+    return dataclasses.replace(defaults, **dict(wishes))
 
 
 def pivot_options(
