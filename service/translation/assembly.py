@@ -15,7 +15,7 @@ from service.translation.checks.differences import (
     check_sentence,
     check_terms,
 )
-from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.checks.numbers import Numbers, find_numbers, unmatched
 from service.translation.checks.omissions import omitted
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.language.segmentation import has_digits
@@ -129,18 +129,19 @@ class Assembly:
             raise outcome.error
         hypotheses = outcome.hypotheses
         versions = list(self._versions(sentence, entry, hypotheses))
+        numbers = find_numbers(sentence.text) if has_digits(sentence.text) else None
         ranks = list(range(len(hypotheses)))
+        faults = [_faults(numbers, one) for one in (versions if is_again else versions[:1])]
         if is_again:
-            ranks.sort(key=lambda rank: _faults(sentence, versions[rank]))
+            ranks.sort(key=lambda rank: faults[rank])
         first, job = ranks[0], self.work.job
         best, version = hypotheses[first], versions[first]
-        faults = _faults(sentence, version)
         version = version or self._completed(sentence, entry, best)
         others = (versions[rank] for rank in ranks[1 : self.work.options.n_best])
         return SentenceResult(
             sentence,
             [version, *(one for one in others if one is not None)],
-            faults,
+            faults[first],
             sentence.read(),
             read(sentence, version),
             self._tokenizer.pieces(best.ids),
@@ -232,12 +233,15 @@ def _untranslated(sentence: Sentence) -> Version:
     return Version(sentence.text, order=range(len(sentence.kept)))
 
 
-def _faults(sentence: Sentence, version: Version | None) -> float:
+def _faults(numbers: Numbers | None, version: Version | None) -> float:
     """How much a translation lost: terms, and numbers that only one side has, lost ones twice; LOST
-    if a kept string was lost or doubled."""
+    if a kept string was lost or doubled. `numbers`: of the source, if it has any in digits."""
     if version is None:
         return LOST
-    return 2 * len(version.lost) + _num_wrong(sentence.text, version.text)
+    if numbers is None:
+        return 2 * len(version.lost)
+    lost, added = unmatched(numbers, find_numbers(version.text))
+    return 2 * len(version.lost) + 2 * len(lost) + len(added)
 
 
 def _doubts(result: SentenceResult) -> float:
@@ -256,12 +260,3 @@ def _without_likes(versions: Iterable[str]) -> Iterable[str]:
     for version in versions:
         found.setdefault("".join(version.split()), version)
     return found.values()
-
-
-def _num_wrong(source: str, target: str) -> int:
-    """How many numbers one has and the other has not, if the source has any in digits; those that
-    were lost count twice."""
-    if not has_digits(source):
-        return 0
-    lost, added = unmatched(find_numbers(source), find_numbers(target))
-    return 2 * len(lost) + len(added)
