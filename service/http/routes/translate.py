@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.sse import format_sse_event
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
 
 from service.errors import ServiceError
@@ -43,7 +43,7 @@ from service.http.translating import (
     until_disconnected,
 )
 from service.translation.results import TextPiece
-from service.translation.study.next_words import MAX_WORDS
+from service.translation.study.next_words import MAX_WORDS, NextWords
 from service.translation.translator import Pieces
 
 PATH, NEXT_WORDS = "/translate", "/translate/next"
@@ -80,23 +80,6 @@ class NextWordsRequest(RequestModel):
     k: int = Field(5, ge=1, le=MAX_WORDS)
 
 
-class NextWordAnswer(BaseModel):
-    """`text` as it is appended to the prefix, its probability, and the best translation with it."""
-
-    text: str
-    probability: float
-    translation: str
-
-
-class NextWordsAnswer(BaseModel):
-    """The likeliest words first; `end`: the probability that the sentence ends after the prefix;
-    `sentence`: the number, from 0, of the sentence of q that the prefix has reached."""
-
-    words: list[NextWordAnswer]
-    end: float
-    sentence: int
-
-
 def make_router(offer: Offer) -> APIRouter:
     """Make the routes, whose descriptions name what the server offers."""
     router = described_router("Translation", *WITH_ACCESS, *WITH_ENGINE)
@@ -112,7 +95,7 @@ def make_router(offer: Offer) -> APIRouter:
         NEXT_WORDS,
         next_words,
         methods=["POST"],
-        response_model=NextWordsAnswer,
+        response_model=NextWords,
         responses=describe_errors(*WITH_BODY),
         openapi_extra=describe_body(NextWordsRequest, offer, _NEXT_EXAMPLE),
     )
@@ -171,7 +154,7 @@ def _describe(offer: Offer) -> dict[str, Any]:
     return {**described, "parameters": [_PREFER], "responses": {"200": done}}
 
 
-async def next_words(request: Request) -> NextWordsAnswer:
+async def next_words(request: Request) -> NextWords:
     """The likeliest next words of a translation that begins with `prefix`."""
     state = server_state(request)
     asked = await read_request(request, NextWordsRequest)
@@ -182,6 +165,4 @@ async def next_words(request: Request) -> NextWordsAnswer:
     num_weighted = (len(asked.q) + len(asked.prefix) + _NEXT_CHARACTERS) * asked.k
     job = await state.admit(request.state.caller, wanted, num_weighted=num_weighted)
     work = state.dispatcher.next_words(job, asked.prefix, asked.k)
-    found = await until_disconnected(request, work)
-    answers = [NextWordAnswer(**word._asdict()) for word in found.words]
-    return NextWordsAnswer(words=answers, end=found.end, sentence=found.sentence)
+    return await until_disconnected(request, work)

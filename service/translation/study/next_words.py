@@ -37,7 +37,8 @@ _END_MARKS = ".!?。！？…"
 _CLOSING = "\"'”’»)」』】）"
 
 
-class NextWord(NamedTuple):
+@dataclass(frozen=True)
+class NextWord:
     """`text` as it is appended to the prefix, its probability, and the best translation with it."""
 
     text: str
@@ -45,10 +46,12 @@ class NextWord(NamedTuple):
     translation: str
 
 
-class NextWords(NamedTuple):
-    """The likeliest first, the probability that the sentence ends, and the sentence's number."""
+@dataclass(frozen=True)
+class NextWords:
+    """The likeliest words first; `end`: the probability that the sentence ends after the prefix;
+    `sentence`: the number, from 0, of the sentence of q that the prefix has reached."""
 
-    words: Sequence[NextWord]
+    words: list[NextWord]
     end: float
     sentence: int
 
@@ -227,5 +230,5 @@ def _distinct(found: Sequence[NextWord | None]) -> list[NextWord]:
         else:
             likelier = max(known, word, key=lambda one: one.probability)
             total = min(1.0, known.probability + word.probability)
-            merged[word.text] = likelier._replace(probability=total)
+            merged[word.text] = dataclasses.replace(likelier, probability=total)
     return sorted(merged.values(), key=lambda word: -word.probability)
