@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from model.backends.selection import Backend, make_decoder
 from model.checkpoint import StoredNetwork
 from model.decoding.decoder import BatchRows, Capacity, Precision, StepRecord, StepShape
 from model.decoding.search_rules import Status
-from model.decoding.search_trace import Fate, SearchTrace, TracedCandidate, TracedStep
+from model.decoding.search_trace import Fate, SearchCandidate, SearchStep, SearchTrace
 from model.decoding.sentence import AttentionTables, SourceSentence
 from model.decoding.slot_allocator import FixedSlotAllocator
 from model.decoding.slot_options import Features
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _DECIMALS = 4
 _MAX_WEIGHTS = 300_000_000
 _NUM_LIKELIEST = 8
+Pieces = Callable[[Sequence[int]], Sequence[str]]
+"""The text of each target id."""
 
 
 def is_inspectable(model: StoredNetwork) -> bool:
@@ -67,6 +69,7 @@ class TracedModel(NamedTuple):
     copied_ids: Mapping[int, int | None]
     precision: Precision
     backend: Backend | None
+    pieces: Pieces
 
 
 def on_cpu(model: StoredNetwork) -> StoredNetwork:
@@ -79,7 +82,7 @@ def trace_search(traced: TracedModel, sentence: SourceSentence, max_target: int)
 
     Uses one core. Raises ValueError if the network gives no finite scores.
     """
-    model, control_ids, byte_ids, copied_ids, precision, backend = traced
+    model, control_ids, byte_ids, copied_ids, precision, backend, pieces = traced
     limit, width = sentence.target_limit(max_target), sentence.options.beam_size
     decoder = make_decoder(
         *(model, control_ids, Capacity(1, width, len(sentence.ids), limit), width, precision),
@@ -87,29 +90,34 @@ def trace_search(traced: TracedModel, sentence: SourceSentence, max_target: int)
     )
     decoder.share_cores(num_cores())
     features, members = Features.of(sentence), _members(sentence)
-    steps: list[TracedStep] = []
+    ids: list[list[int]] = []
+    steps: list[SearchStep] = []
     with decoder.in_use():
         decoder.admit([0], [range(width)], [sentence], [limit])
         while len(steps) < limit and decoder.status(0) is Status.RUNNING:
             shape = StepShape(len(steps) + 1, len(sentence.ids))
-            steps.append(
-                _traced_step(decoder.traced(members, shape, features), model.config.eos_id)
-            )
+            record = decoder.traced(members, shape, features)
+            own_ids, step = _traced_step(record, model.config.eos_id, pieces)
+            ids.append(own_ids)
+            steps.append(step)
         if decoder.status(0) is Status.FAILED:
             raise ValueError("the network gave no finite scores")
         ((best, *_),) = decoder.results([0], [limit], 1).wait()
     ended = [*best.ids, model.config.eos_id] if best.finish_reason == "stop" else best.ids
-    return SearchTrace(steps, best.ids, best.score, list(_path(steps, ended)))
+    return SearchTrace(steps, best.ids, best.score, list(_path(steps, ids, ended)))
 
 
-def _path(steps: Sequence[TracedStep], tokens: Sequence[int]) -> Iterator[int]:
-    """The index of a hypothesis of these tokens among the candidates of each step."""
+def _path(
+    steps: Sequence[SearchStep], ids: Sequence[Sequence[int]], tokens: Sequence[int]
+) -> Iterator[int]:
+    """The index of a hypothesis of these tokens among the candidates of each step, whose tokens
+    have these ids."""
     parent: int | None = 0
-    for step, token in zip(steps, tokens, strict=False):
+    for step, own_ids, token in zip(steps, ids, tokens, strict=False):
         index = next(
             index
-            for index, candidate in enumerate(step.candidates)
-            if (candidate.parent, candidate.token) == (parent, token)
+            for index, (candidate, own_id) in enumerate(zip(step.candidates, own_ids, strict=True))
+            if (candidate.parent, own_id) == (parent, token)
         )
         parent = step.candidates[index].place
         yield index
@@ -121,15 +129,17 @@ def _members(sentence: SourceSentence) -> BatchRows:
     return BatchRows(allocator.view([0]), [0] if sentence.options.sampling else [])
 
 
-def _traced_step(record: StepRecord, eos_id: int) -> TracedStep:
-    likeliest = zip(_likeliest(record.logits, record.is_forbidden), record.scores, strict=True)
-    alive = [row for row, score in likeliest if _is_alive(score)]
-    return TracedStep(list(_candidates(record, eos_id)), alive)
+def _traced_step(record: StepRecord, eos_id: int, pieces: Pieces) -> tuple[list[int], SearchStep]:
+    """The ids of the candidates' tokens, and the step."""
+    rows = _likeliest(record.logits, record.is_forbidden, pieces)
+    alive = [row for row, score in zip(rows, record.scores, strict=True) if _is_alive(score)]
+    found = list(_candidates(record, eos_id, pieces))
+    return [token for token, _ in found], SearchStep([one for _, one in found], alive)
 
 
 def _likeliest(
-    logits: NDArray[np.float32], is_forbidden: NDArray[np.bool_] | None
-) -> list[list[tuple[int, float]]]:
+    logits: NDArray[np.float32], is_forbidden: NDArray[np.bool_] | None, pieces: Pieces
+) -> list[list[tuple[str, float]]]:
     probs = np.exp(logits - logits.max(1, keepdims=True))
     probs /= probs.sum(1, keepdims=True)
     if is_forbidden is not None:
@@ -137,14 +147,16 @@ def _likeliest(
     tokens = (-probs).argsort(axis=1, kind="stable")[:, :_NUM_LIKELIEST]
     values = np.take_along_axis(probs, tokens, 1)
     return [
-        list(zip(ids, shares, strict=True))
+        [(text, round(share, _DECIMALS)) for text, share in zip(pieces(ids), shares, strict=True)]
         for ids, shares in zip(tokens.tolist(), values.tolist(), strict=True)
     ]
 
 
-def _candidates(step: StepRecord, eos_id: int) -> Iterator[TracedCandidate]:
+def _candidates(
+    step: StepRecord, eos_id: int, pieces: Pieces
+) -> Iterator[tuple[int, SearchCandidate]]:
     """The best 2K candidates of K live hypotheses, best first, and all that the step kept, in
-    their order."""
+    their order; each with the id of its token."""
     own, width = step.log_probs, len(step.scores)
     totals = (step.scores[:, None] + own).ravel()
     best = (-totals).argsort(kind="stable")[: 2 * width].tolist()
@@ -156,15 +168,18 @@ def _candidates(step: StepRecord, eos_id: int) -> Iterator[TracedCandidate]:
         if _is_alive(score)
     ]
     found = {place: float(totals[place]) for place in [*best, *kept]}
-    for place, total in sorted(found.items(), key=lambda item: -item[1]):
-        if not _is_alive(total):
+    for place, whole in sorted(found.items(), key=lambda item: -item[1]):
+        if not _is_alive(whole):
             return
         parent, column = divmod(place, own.shape[1])
         token = int(step.tokens[parent, column])
+        (text,) = pieces([token])
+        log_prob = round(float(own[parent, column]), _DECIMALS)
         is_ended = token == eos_id and place in leaders
         fate = Fate.ENDED if is_ended else Fate.KEPT if place in kept else Fate.DROPPED
         position = kept.index(place) if place in kept else None
-        yield TracedCandidate(parent, token, float(own[parent, column]), total, fate, position)
+        total = round(whole, _DECIMALS)
+        yield token, SearchCandidate(parent, text, log_prob, total, fate, position)
 
 
 def _is_alive(score: float) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
 
 class Fate(StrEnum):
@@ -16,15 +15,14 @@ class Fate(StrEnum):
     DROPPED = "dropped"
 
 
-class TracedCandidate(NamedTuple):
-    """An extension of a live hypothesis by one token.
-
-    `parent`: the place of that hypothesis among the live ones; `log_prob`: of the token; `total`:
-    the sum over the hypothesis; `place`: its own place in the next step if it is kept.
-    """
+@dataclass(frozen=True)
+class SearchCandidate:
+    """An extension of a live hypothesis by a token. parent: the place of that hypothesis among the
+    live ones; log_prob: of the token; total: of the hypothesis; fate: "kept", "ended" or "dropped";
+    place: its own among the live ones of the next step, only if kept."""
 
     parent: int
-    token: int
+    token: str
     log_prob: float
     total: float
     fate: Fate
@@ -32,13 +30,13 @@ class TracedCandidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TracedStep:
-    """One step: its best candidates, best first, as many as twice the beam; and the likeliest
-    tokens that may come next in every live hypothesis, before options change them, as (token,
-    probability)."""
+class SearchStep:
+    """A step of the search. candidates: best first, as many as twice the beam; likeliest: for each
+    live hypothesis the next tokens with the highest probability, as [token, probability], before
+    options change them."""
 
-    candidates: Sequence[TracedCandidate]
-    likeliest: Sequence[Sequence[tuple[int, float]]]
+    candidates: list[SearchCandidate]
+    likeliest: list[list[tuple[str, float]]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class SearchTrace:
     """All steps of a search; the ids of its best hypothesis, without end of sentence, and its
     score; and the index of this hypothesis among the candidates of each step until it ends."""
 
-    steps: Sequence[TracedStep]
+    steps: list[SearchStep]
     best: Sequence[int]
     score: float
-    path: Sequence[int]
+    path: list[int]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal, Self
 
-from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from model.decoding.search_trace import TracedStep
 from service.errors import ServiceError, printable
 from service.http.request_log import RequestRecord
 from service.http.schemas import TranslateRequest
@@ -15,9 +14,10 @@ from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Kind
 from service.translation.confidence import WordConfidence
 from service.translation.results import (
+    Attention,
     PivotTranslation,
+    SearchDetail,
     SentenceResult,
-    SentenceSearch,
     TextPiece,
     TranslationResult,
 )
@@ -55,19 +55,6 @@ class Milliseconds(_Answer):
     decode: _Milliseconds
 
 
-class Attention(_Answer):
-    """Probabilities as nested lists, [layer][head][row][column]: encoder of source by source
-    tokens, decoder of target by target tokens, memory of target by source tokens. Row i of decoder
-    and memory predicts target token i; column i of the decoder is the token before it.
-    """
-
-    source_tokens: list[str]
-    target_tokens: list[str]
-    encoder: list[Any] = Field(validation_alias=AliasPath("tables", "encoder"))
-    decoder: list[Any] = Field(validation_alias=AliasPath("tables", "decoder"))
-    memory: list[Any] = Field(validation_alias=AliasPath("tables", "memory"))
-
-
 class CheckDetail(_Answer):
     """Something that differs between a sentence and its translation: what only the source has, and
     what only the translation has."""
@@ -76,68 +63,6 @@ class CheckDetail(_Answer):
     source: list[str]
     target: list[str]
     message: str
-
-
-class SearchCandidate(BaseModel):
-    """An extension of a live hypothesis by a token. parent: the place of that hypothesis among the
-    live ones; log_prob: of the token; total: of the hypothesis; fate: "kept", "ended" or "dropped";
-    place: its own among the live ones of the next step, only if kept."""
-
-    parent: int
-    token: str
-    log_prob: float
-    total: float
-    fate: str
-    place: int | None = None
-
-
-class SearchStep(BaseModel):
-    """A step of the search. likeliest: for each live hypothesis the next tokens with the highest
-    probability, as [token, probability], before options change them."""
-
-    candidates: list[SearchCandidate]
-    likeliest: list[list[tuple[str, float]]]
-
-    @classmethod
-    def of(cls, step: TracedStep, pieces: Mapping[int, str]) -> Self:
-        candidates = [
-            SearchCandidate(
-                parent=candidate.parent,
-                token=pieces[candidate.token],
-                log_prob=round(candidate.log_prob, 4),
-                total=round(candidate.total, 4),
-                fate=candidate.fate,
-                place=candidate.place,
-            )
-            for candidate in step.candidates
-        ]
-        likeliest = [
-            [(pieces[token], round(share, 4)) for token, share in row] for row in step.likeliest
-        ]
-        return cls(candidates=candidates, likeliest=likeliest)
-
-
-class SearchDetail(BaseModel):
-    """The steps of a beam search. path: the index of the best hypothesis among the candidates of
-    each step until it ends. agrees: whether it is the translation that the engine found; with a
-    GPU, whose numbers are coarser, it may not be."""
-
-    beam_size: int
-    score: float
-    path: list[int]
-    agrees: bool
-    steps: list[SearchStep]
-
-    @classmethod
-    def of(cls, sentence: SentenceResult, search: SentenceSearch) -> Self:
-        trace = search.trace
-        return cls(
-            beam_size=search.beam_size,
-            score=trace.score,
-            path=list(trace.path),
-            agrees=list(trace.best) == list(sentence.best.ids),
-            steps=[SearchStep.of(step, search.pieces) for step in trace.steps],
-        )
 
 
 class SentenceDetail(BaseModel):
@@ -180,8 +105,8 @@ class SentenceDetail(BaseModel):
             confidence=confidence.sentence if confidence else None,
             words=list(confidence.words) if confidence else None,
             checks=_check_details([sentence]),
-            attention=Attention.model_validate(found) if (found := sentence.attention) else None,
-            search=SearchDetail.of(sentence, sentence.search) if sentence.search else None,
+            attention=sentence.attention,
+            search=sentence.search,
         )
 
 

@@ -268,9 +268,15 @@ def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> Inspecte
     def traced(sentence: SourceSentence, max_target: int) -> SearchTrace:
         tokens = tokenizer.control_ids(), tokenizer.byte_ids(), tokenizer.copied_ids()
         own = (
-            TracedModel(on_cpu(model), *tokens, "float32", None)
+            TracedModel(on_cpu(model), *tokens, "float32", None, tokenizer.pieces)
             if placement.is_gpu
-            else TracedModel(factory.weights(), *tokens, placement.precision, placement.backend)
+            else TracedModel(
+                factory.weights(),
+                *tokens,
+                placement.precision,
+                placement.backend,
+                tokenizer.pieces,
+            )
         )
         return trace_search(own, sentence, max_target)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from model.decoding.search_trace import SearchTrace
-from model.decoding.sentence import AttentionTables, Hypothesis
+from model.decoding.search_trace import SearchStep
+from model.decoding.sentence import Hypothesis
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Check
@@ -18,21 +19,30 @@ from service.translation.sentence.stages import Version
 
 
 @dataclass(frozen=True)
-class SentenceAttention:
-    """The attention of a sentence, and the tokens that its rows and columns stand for."""
+class Attention:
+    """Probabilities as nested lists, [layer][head][row][column]: encoder of source by source
+    tokens, decoder of target by target tokens, memory of target by source tokens. Row i of decoder
+    and memory predicts target token i; column i of the decoder is the token before it.
+    """
 
-    source_tokens: Sequence[str]
-    target_tokens: Sequence[str]
-    tables: AttentionTables
+    source_tokens: list[str]
+    target_tokens: list[str]
+    encoder: list[Any]
+    decoder: list[Any]
+    memory: list[Any]
 
 
 @dataclass(frozen=True)
-class SentenceSearch:
-    """The beam search of a sentence; `pieces`: the text of each token in it."""
+class SearchDetail:
+    """The steps of a beam search. path: the index of the best hypothesis among the candidates of
+    each step until it ends. agrees: whether it is the translation that the engine found; with a
+    GPU, whose numbers are coarser, it may not be."""
 
-    trace: SearchTrace
-    pieces: Mapping[int, str]
     beam_size: int
+    score: float
+    path: list[int]
+    agrees: bool
+    steps: list[SearchStep]
 
 
 @dataclass(frozen=True)
@@ -58,8 +68,8 @@ class SentenceResult:
     alignment: Sequence[AlignmentLink] | None = None
     confidence: SentenceConfidence | None = None
     checks: Sequence[Check] = ()
-    attention: SentenceAttention | None = None
-    search: SentenceSearch | None = None
+    attention: Attention | None = None
+    search: SearchDetail | None = None
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,8 @@ def test_the_best_hypothesis_is_the_engines_for_every_sentence(precision: Precis
         for text in TEXTS
     ]
     found = [result.hypotheses[0] for result in run_to_end(runner, sentences)]
-    traced = TracedModel(packed, control_ids, byte_ids, copied_ids, precision, None)
+    pieces = stored.tokenizer.pieces
+    traced = TracedModel(packed, control_ids, byte_ids, copied_ids, precision, None, pieces)
     traces = [trace_search(traced, sentence, 128) for sentence in sentences]
     assert [list(trace.best) for trace in traces] == [best.ids for best in found]
     assert [trace.score for trace in traces] == pytest.approx([b.score for b in found], abs=1e-3)

@@ -13,7 +13,7 @@ import numpy as np
 
 from model.decoding.confidence import Calibration
 from model.decoding.options import DecodingOptions
-from model.decoding.search_trace import Fate, SearchTrace, TracedCandidate, TracedStep
+from model.decoding.search_trace import Fate, SearchCandidate, SearchStep, SearchTrace
 from model.decoding.sentence import (
     AttentionTables,
     Finished,
@@ -227,12 +227,12 @@ def fake_search(source: SourceSentence, max_target: int) -> SearchTrace:
     ids = [ord(char) for char in "".join(map(chr, source.ids[1:-1])).upper()]
     ends = (*((id_, Fate.KEPT) for id_ in ids), (EOS, Fate.ENDED))
     steps = [
-        TracedStep(
+        SearchStep(
             [
-                TracedCandidate(0, token, -0.5, -0.5 * age, fate, None if token == EOS else 0),
-                TracedCandidate(0, ord("*"), -1.5, -0.5 * age - 1.0, Fate.DROPPED),
+                SearchCandidate(0, chr(token), -0.5, -0.5 * age, fate, None if token == EOS else 0),
+                SearchCandidate(0, "*", -1.5, -0.5 * age - 1.0, Fate.DROPPED),
             ],
-            [[(token, 0.6), (ord("*"), 0.2)]],
+            [[(chr(token), 0.6), ("*", 0.2)]],
         )
         for age, (token, fate) in enumerate(ends, 1)
     ]

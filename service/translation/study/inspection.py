@@ -16,9 +16,9 @@ from model.network.config import ModelConfig
 from service.errors import InvalidField, Overloaded
 from service.translation.job import Inspection, ModelJob
 from service.translation.results import (
-    SentenceAttention,
+    Attention,
+    SearchDetail,
     SentenceResult,
-    SentenceSearch,
     TranslationResult,
 )
 
@@ -82,7 +82,7 @@ class Inspector:
         (result,) = (result for result in results if result.sentences)
         (sentence,) = result.sentences
         if work.job.inspection == "search":
-            search = await self._search(sentences[0])
+            search = await self._search(sentences[0], sentence)
             described = dataclasses.replace(sentence, search=search)
         else:
             attention = await self._attention(work, sentence)
@@ -90,7 +90,7 @@ class Inspector:
         replaced = dataclasses.replace(result, sentences=[described])
         return [replaced if other is result else other for other in results]
 
-    async def _attention(self, work: ModelJob, sentence: SentenceResult) -> SentenceAttention:
+    async def _attention(self, work: ModelJob, sentence: SentenceResult) -> Attention:
         assert self._model.compute is not None
         source = self._tokenizer.encode_source(sentence.source, work.target, work.source)
         target = list(sentence.best.ids)
@@ -100,16 +100,17 @@ class Inspector:
             tokens += self._tokenizer.pieces(target[-1:])
         self._require_fitting(len(source), len(target))
         tables = await self._compute(functools.partial(self._model.compute, source, target))
-        return SentenceAttention(self._tokenizer.source_tokens(source), tokens, tables)
+        return Attention(self._tokenizer.source_tokens(source), tokens, *tables)
 
-    async def _search(self, sentence: SourceSentence) -> SentenceSearch:
+    async def _search(self, sentence: SourceSentence, result: SentenceResult) -> SearchDetail:
         assert self._model.trace is not None
         trace = await self._compute(
             functools.partial(self._model.trace, sentence, self._max_target_tokens)
         )
-        ids = sorted(_tokens_of(trace))
-        pieces = dict(zip(ids, self._tokenizer.pieces(ids), strict=True))
-        return SentenceSearch(trace, pieces, sentence.options.beam_size)
+        agrees = list(trace.best) == list(result.best.ids)
+        return SearchDetail(
+            sentence.options.beam_size, trace.score, trace.path, agrees, trace.steps
+        )
 
     def _require_fitting(self, num_source: int, num_target: int) -> None:
         config = self._model.config
@@ -140,9 +141,3 @@ class Inspector:
                 return await asyncio.to_thread(compute)
         finally:
             self._num_waiting -= 1
-
-
-def _tokens_of(trace: SearchTrace) -> set[int]:
-    candidates = {candidate.token for step in trace.steps for candidate in step.candidates}
-    rows = (row for step in trace.steps for row in step.likeliest)
-    return candidates | {token for row in rows for token, _ in row}
