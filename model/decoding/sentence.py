@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from model.decoding.options import DecodingOptions
 
+FinishReason = Literal["stop", "length", "repetition"]
 LEAST_SOURCE_TOKENS = 16
 """The smallest allowed limit on source tokens, tag and eos included."""
 
@@ -48,7 +49,7 @@ class Hypothesis:
     ids: list[int]
     log_probs: list[float]
     score: float
-    finish_reason: Literal["stop", "length", "repetition"]
+    finish_reason: FinishReason
     attention: NDArray[np.float32] | None = field(default=None, compare=False)
 
 

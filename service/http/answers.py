@@ -1,228 +1,49 @@
-"""What POST /translate and the websocket answer."""
+"""What POST /translate and the websocket answer: the records of translations, as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal, Self
+import functools
+from collections.abc import Sequence
+from typing import Any, Literal, Required
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+from typing_extensions import TypedDict
 
 from service.errors import ServiceError, printable
 from service.http.request_log import RequestRecord
 from service.http.schemas import TranslateRequest
-from service.translation.alignment import AlignmentLink
-from service.translation.checks.differences import Kind
-from service.translation.confidence import WordConfidence
-from service.translation.results import (
-    Attention,
-    PivotTranslation,
-    SearchDetail,
-    SentenceResult,
-    TextPiece,
-    TranslationResult,
-)
+from service.translation.language.detection import DetectedLanguage
+from service.translation.results import TextDetail, TextPiece, TranslationResult
 from service.translation.study.inspection import MAX_ENTRIES
 from service.translation.text_work import num_characters, text_work
 
 RequestId = str | int
 
 
-class _Answer(BaseModel):
-    """An answer, or a part of one, that is read from the attributes of a result."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-
-def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1000, 3)
-
-
-_Milliseconds = Annotated[float, BeforeValidator(_milliseconds)]
-
-
-class DetectedLanguage(_Answer):
-    """The detected language of a text; confidence is 0 to 100."""
-
-    language: str
-    confidence: float
-
-
-class Milliseconds(_Answer):
-    """Times of a sentence: waiting for a slot, in the encoder, in the decoder."""
-
-    queue: _Milliseconds
-    encode: _Milliseconds
-    decode: _Milliseconds
-
-
-class CheckDetail(_Answer):
-    """Something that differs between a sentence and its translation: what only the source has, and
-    what only the translation has."""
-
-    kind: Kind
-    source: list[str]
-    target: list[str]
-    message: str
-
-
-class SentenceDetail(BaseModel):
-    """One sentence. log_probs has one entry per token and one for the end of the sentence. Other
-    sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens.
-
-    alignment lists which words translate each other: [source_start, source_end, target_start,
-    target_end, weight], offsets in code points of source and target, weight 0 to 1. confidence is
-    the probability that the sentence is right, words lists [target_start, target_end, confidence];
-    both are absent if the model was not calibrated for the pair. checks lists what is likely a
-    mistake.
-    """
-
-    source: str
-    target: str
-    tokens: list[str]
-    log_probs: list[float]
-    score: float
-    finish_reason: str
-    times_ms: Milliseconds
-    alignment: list[AlignmentLink]
-    confidence: float | None = None
-    words: list[WordConfidence] | None = None
-    checks: list[CheckDetail]
-    attention: Attention | None = None
-    search: SearchDetail | None = None
-
-    @classmethod
-    def of(cls, sentence: SentenceResult) -> Self:
-        confidence, best = sentence.confidence, sentence.best
-        return cls(
-            source=sentence.source,
-            target=sentence.target,
-            tokens=list(sentence.tokens),
-            log_probs=best.log_probs,
-            score=best.score,
-            finish_reason=best.finish_reason,
-            times_ms=Milliseconds.model_validate(sentence.times),
-            alignment=list(sentence.alignment or ()),
-            confidence=confidence.sentence if confidence else None,
-            words=list(confidence.words) if confidence else None,
-            checks=_check_details([sentence]),
-            attention=sentence.attention,
-            search=sentence.search,
-        )
-
-
-def _check_details(sentences: Iterable[SentenceResult]) -> list[CheckDetail]:
-    return [CheckDetail.model_validate(check) for one in sentences for check in one.checks]
-
-
-class Pivot(BaseModel):
-    """The intermediate translation of a text, the model that made it, and what its checks found."""
-
-    language: str
-    text: str
-    model: str
-    checks: list[CheckDetail]
-
-    @classmethod
-    def of(cls, pivot: PivotTranslation) -> Self:
-        checks = _check_details(pivot.sentences)
-        return cls(language=pivot.language, text=pivot.text, model=pivot.model, checks=checks)
-
-
-class TextDetail(BaseModel):
-    """One text: the model and sentences of its last hop, and `pivot` for the first of two
-    hops."""
-
-    model: str
-    pivot: Pivot | None = None
-    sentences: list[SentenceDetail]
-
-    @classmethod
-    def of(cls, translation: TranslationResult) -> Self:
-        pivot = Pivot.of(translation.pivot) if translation.pivot else None
-        sentences = [SentenceDetail.of(sentence) for sentence in translation.sentences]
-        return cls(model=translation.model, pivot=pivot, sentences=sentences)
-
-
-class TranslateResponse(BaseModel):
+class TranslateResponse(TypedDict, total=False):
     """The answer. Members are lists if q is a list; members not requested are absent."""
 
-    translatedText: str | list[str]
-    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None
-    alternatives: list[str] | list[list[str]] | None = None
-    details: list[TextDetail] | None = None
-
-    @classmethod
-    def of(cls, request: TranslateRequest, translations: Sequence[TranslationResult]) -> Self:
-        is_list = isinstance(request.q, list)
-        texts = [one.text for one in translations]
-        more = [list(one.alternatives[: request.alternatives]) for one in translations]
-        detected = [
-            DetectedLanguage.model_validate(one.detection) for one in translations if one.detection
-        ]
-        return cls(
-            translatedText=texts if is_list else texts[0],
-            detectedLanguage=(detected if is_list else detected[0]) if detected else None,
-            alternatives=(more if is_list else more[0]) if request.alternatives else None,
-            details=[TextDetail.of(one) for one in translations] if request.details else None,
-        )
-
-
-class TokenMessage(BaseModel):
-    """The next part of a translation. `index` is the text's position if q is a list, `segment` the
-    sentence's. The parts of a text joined are its translatedText."""
-
-    id: RequestId | None = None
-    type: Literal["token"] = "token"
-    text: str
-    index: int | None = None
-    segment: int | None = None
-
-    @classmethod
-    def of(cls, request: TranslateRequest, piece: TextPiece, request_id: RequestId | None) -> Self:
-        index = piece.text_index if isinstance(request.q, list) else None
-        return cls(id=request_id, text=piece.text, index=index, segment=piece.sentence)
+    translatedText: Required[str | list[str]]
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage]
+    alternatives: list[str] | list[list[str]]
+    details: list[TextDetail]
 
 
 class FinalMessage(TranslateResponse):
-    """The whole answer, as in POST /translate."""
+    """The whole answer, as in POST /translate, at the end of a stream."""
 
-    id: RequestId | None = None
-    type: Literal["final"] = "final"
-
-
-class ErrorMessage(BaseModel):
-    """The error that ended a streamed request."""
-
-    id: RequestId | None = None
-    type: Literal["error"] = "error"
-    error: str
-    code: str
-    retry_after: int | None = None
-    detectedLanguage: dict[Literal["language"], str] | None = None
-
-    @classmethod
-    def of(cls, error: ServiceError, request_id: RequestId | None) -> Self:
-        """`retry_after` is in seconds, for clients of a stream have no header."""
-        detected = error.detected_language
-        return cls(
-            id=request_id,
-            error=printable(str(error)),
-            code=error.code,
-            retry_after=error.retry_after_seconds,
-            detectedLanguage=None if detected is None else {"language": detected},
-        )
+    id: RequestId | None
+    type: Literal["final"]
 
 
-def render(message: BaseModel) -> str:
-    return message.model_dump_json(exclude_none=True)
+_ANSWER, _FINAL = TypeAdapter(TranslateResponse), TypeAdapter(FinalMessage)
 
 
-async def render_answer(wanted: TranslateRequest, translations: list[TranslationResult]) -> str:
+async def render_answer(wanted: TranslateRequest, translations: list[TranslationResult]) -> bytes:
     """The answer of a request that is not streamed."""
-    return await text_work(
-        _size_of(wanted, translations),
-        lambda: render(TranslateResponse.of(wanted, translations)),
-    )
+    answer = _answer(wanted, translations)
+    return await _rendered(_ANSWER, answer, wanted, translations)
 
 
 async def render_piece(
@@ -234,22 +55,68 @@ async def render_piece(
     """The message for a piece or for the final answer, which `record` is told of."""
     record.has_delivered = True
     if isinstance(piece, TextPiece):
-        return render(TokenMessage.of(wanted, piece, request_id))
+        return _render_token(wanted, piece, request_id)
     record.translations = piece
-    return await text_work(
-        _size_of(wanted, piece), lambda: _render_final(wanted, piece, request_id)
-    )
+    message: FinalMessage = {**_answer(wanted, piece), "id": request_id, "type": "final"}
+    return (await _rendered(_FINAL, message, wanted, piece)).decode()
 
 
-def _render_final(
-    wanted: TranslateRequest, translations: list[TranslationResult], request_id: RequestId | None
-) -> str:
-    message = FinalMessage.of(wanted, translations)
-    message.id = request_id
-    return render(message)
+def _answer(
+    wanted: TranslateRequest, translations: Sequence[TranslationResult]
+) -> TranslateResponse:
+    is_list = isinstance(wanted.q, list)
+    texts = [one.text for one in translations]
+    answer: TranslateResponse = {"translatedText": texts if is_list else texts[0]}
+    detected: list[DetectedLanguage] = [one for each in translations if (one := each.detection)]
+    if detected:
+        answer["detectedLanguage"] = detected if is_list else detected[0]
+    if most := wanted.alternatives:
+        others = [one.alternatives[:most] for one in translations]
+        answer["alternatives"] = others if is_list else others[0]
+    if wanted.details:
+        answer["details"] = [*translations]
+    return answer
 
 
-def _size_of(wanted: TranslateRequest, translations: list[TranslationResult]) -> int:
+def _render_token(wanted: TranslateRequest, piece: TextPiece, request_id: RequestId | None) -> str:
+    """The next part of a translation. `index` is the text's position if q is a list, `segment` the
+    sentence's. The parts of a text joined are its translatedText."""
+    members: dict[str, object] = {"type": "token", "text": piece.text}
+    if isinstance(wanted.q, list):
+        members["index"] = piece.text_index
+    return _message({**members, "segment": piece.sentence}, request_id)
+
+
+def render_error(error: ServiceError, request_id: RequestId | None = None) -> str:
+    """The error that ended a streamed request. `retry_after` is in seconds, for clients of a
+    stream have no header."""
+    members: dict[str, object] = {
+        "type": "error",
+        "error": printable(str(error)),
+        "code": error.code,
+    }
+    if error.retry_after_seconds is not None:
+        members["retry_after"] = error.retry_after_seconds
+    if error.detected_language is not None:
+        members["detectedLanguage"] = {"language": error.detected_language}
+    return _message(members, request_id)
+
+
+def _message(members: dict[str, object], request_id: RequestId | None) -> str:
+    """With the id that a client of the websocket chose."""
+    return to_json(members if request_id is None else {"id": request_id, **members}).decode()
+
+
+async def _rendered(
+    adapter: TypeAdapter[Any],
+    answer: TranslateResponse,
+    wanted: TranslateRequest,
+    translations: Sequence[TranslationResult],
+) -> bytes:
+    """The answer as JSON. Only details take so long that a thread renders them."""
+    render = functools.partial(adapter.dump_json, answer, by_alias=True, exclude_none=True)
+    if not wanted.details:
+        return render()
     if wanted.details in ("attention", "search"):
-        return MAX_ENTRIES
-    return num_characters(translation.text for translation in translations)
+        return await text_work(MAX_ENTRIES, render)
+    return await text_work(num_characters(one.text for one in translations), render)

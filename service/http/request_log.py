@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 
 from service.errors import LimitExceeded, Overloaded, outcome_of
 from service.observability.metrics import Metrics
-from service.translation.results import SentenceResult, TranslationResult
+from service.translation.results import SentenceDetail, TranslationResult
 
 REQUEST_ID_HEADER = "X-Request-ID"
 _SANE_ID = re.compile(r"(?!.*drg_)[A-Za-z0-9._:-]{1,128}")
@@ -50,7 +50,7 @@ class RequestRecord:
     def outcome(self) -> str:
         return outcome_of(self.status)
 
-    def sentences(self) -> Iterator[tuple[str, SentenceResult]]:
+    def sentences(self) -> Iterator[tuple[str, SentenceDetail]]:
         """(model, sentence) pairs; the first hop of a pivot comes first."""
         for translation in self.translations:
             if pivot := translation.pivot:
@@ -115,7 +115,7 @@ def _facts(record: RequestRecord) -> dict[str, object]:
     return facts | _work_facts(list(record.sentences()))
 
 
-def _work_facts(sentences: Sequence[tuple[str, SentenceResult]]) -> dict[str, object]:
+def _work_facts(sentences: Sequence[tuple[str, SentenceDetail]]) -> dict[str, object]:
     """Models, sentence and token counts, and the longest time of each phase."""
     if not sentences:
         return {}

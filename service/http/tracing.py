@@ -17,7 +17,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.util.re import parse_env_headers
 
 from service.http.request_log import RequestRecord
-from service.translation.results import SentenceResult
+from service.translation.results import SentenceDetail
 
 Facts = dict[str, str | int]
 _WORK = "translate"
@@ -63,13 +63,13 @@ class OpenTelemetryTracer:
         self._provider.force_flush(_CLOSE_MILLISECONDS)
 
     def _trace_sentence(
-        self, parent: Context, epoch: float, index: int, model: str, sentence: SentenceResult
+        self, parent: Context, epoch: float, index: int, model: str, sentence: SentenceDetail
     ) -> None:
         times = sentence.times
         facts: Facts = {"dragoman.model": model, "dragoman.sentence": index}
         results: Facts = {
             "dragoman.target_tokens": len(sentence.tokens),
-            "dragoman.finish_reason": sentence.best.finish_reason,
+            "dragoman.finish_reason": sentence.finish_reason,
         }
         phases = (
             ("queue", times.queue, facts),

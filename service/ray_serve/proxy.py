@@ -14,7 +14,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import DeadlineExceeded, NotReady, Overloaded, ReplicaLost, ServiceError
-from service.http.answers import ErrorMessage, render
+from service.http.answers import render_error
 from service.http.error_answers import error_response
 from service.http.request_log import REQUEST_ID_HEADER, request_id_of
 from service.http.routes.websocket import LEAVING
@@ -85,7 +85,7 @@ class _Answer:
         elif self._scope["type"] == "websocket":
             await self._send({"type": "websocket.close", "code": LEAVING, "reason": str(error)})
         elif self._is_stream:
-            event = format_sse_event(data_str=render(ErrorMessage.of(error, None)), event="error")
+            event = format_sse_event(data_str=render_error(error), event="error")
             await self._send({"type": "http.response.body", "body": event})
 
 

@@ -112,7 +112,9 @@ class Assembly:
                 for rank in range(num_versions)
             ]
         best, *others = _without_likes(versions) if len(versions) > 1 else versions
-        return TranslationResult(best, others, results, self._model)
+        return TranslationResult(
+            text=best, alternatives=others, sentences=[*results], model=self._model
+        )
 
     def _read(
         self,
@@ -138,18 +140,23 @@ class Assembly:
         best, version = hypotheses[first], versions[first]
         version = version or self._completed(sentence, entry, best)
         others = (versions[rank] for rank in ranks[1 : self.work.options.n_best])
+        rated = self._confidence(sentence, version, best) if job.is_aligned else None
         return SentenceResult(
-            sentence,
-            [version, *(one for one in others if one is not None)],
-            faults[first],
-            sentence.read(),
-            read(sentence, version),
-            self._tokenizer.pieces(best.ids),
-            best,
-            outcome,
-            read_links(sentence, version) if job.is_aligned else None,
-            self._confidence(sentence, version, best) if job.is_aligned else None,
-            self._checks(sentence, version, best) if job.is_checked else (),
+            sentence=sentence,
+            versions=[version, *(one for one in others if one is not None)],
+            faults=faults[first],
+            source=sentence.read(),
+            target=read(sentence, version),
+            ids=best.ids,
+            tokens=self._tokenizer.pieces(best.ids),
+            log_probs=best.log_probs,
+            score=best.score,
+            finish_reason=best.finish_reason,
+            times=outcome,
+            alignment=list(read_links(sentence, version)) if job.is_aligned else [],
+            confidence=rated.sentence if rated else None,
+            words=rated.words if rated else None,
+            checks=self._checks(sentence, version, best) if job.is_checked else [],
         )
 
     def _versions(
@@ -250,7 +257,7 @@ def _doubts(result: SentenceResult) -> float:
 
 def _title_doubts(result: SentenceResult) -> tuple[float, float]:
     """The faults of a translation, and how unsure the network is of it."""
-    log_probs = result.best.log_probs
+    log_probs = result.log_probs
     return result.faults, -sum(log_probs) / max(1, len(log_probs))
 
 

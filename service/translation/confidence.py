@@ -26,7 +26,7 @@ class SentenceConfidence:
     """The probability (0 to 1) that a translation is right, and that each of its words is."""
 
     sentence: float
-    words: Sequence[WordConfidence]
+    words: list[WordConfidence]
 
 
 def rate(

@@ -11,7 +11,7 @@ from service.translation.assembly import Assembly
 from service.translation.job import ModelJob
 from service.translation.options import pivot_options
 from service.translation.results import (
-    PivotTranslation,
+    Pivot,
     TextPiece,
     TranslationResult,
     with_pivots,
@@ -81,23 +81,23 @@ class Passage:
 
     async def pieces(self, streams: contextlib.AsyncExitStack) -> Pieces:
         """The translations in pieces, then all results."""
-        pieces, pivots = self._begun, list[PivotTranslation | None]([None] * len(self.work.texts))
+        pieces, pivots = self._begun, list[Pivot | None]([None] * len(self.work.texts))
         if pieces is None:
             last, pivots[:] = await self._prepare_last()
             pieces = await streams.enter_async_context(self._last.stream(last))
         async for piece in pieces:
             yield piece if isinstance(piece, TextPiece) else with_pivots(piece, pivots)
 
-    async def _prepare_last(self) -> tuple[Assembly, Sequence[PivotTranslation]]:
+    async def _prepare_last(self) -> tuple[Assembly, Sequence[Pivot]]:
         """Translate the texts with the first model, and prepare the translations for the last."""
         work, pivots = await self._translate_to_pivot()
         prepare = functools.partial(self._last.prepare, work)
         return await text_work(num_characters(work.texts), prepare, work.ticket), pivots
 
-    async def _translate_to_pivot(self) -> tuple[ModelJob, Sequence[PivotTranslation]]:
+    async def _translate_to_pivot(self) -> tuple[ModelJob, Sequence[Pivot]]:
         """Translate the texts with the first model -> the job of the last."""
         pivots = [
-            PivotTranslation(self._route[0].target, result.text, result.model, result.sentences)
+            Pivot.of(self._route[0].target, result)
             for result in await self._first.translate(self._assembly)
         ]
         job = dataclasses.replace(self.work.job, ticket=self.work.ticket.admitted())

@@ -1,18 +1,25 @@
-"""The records of finished translations."""
+"""The records of finished translations.
+
+Answers are made from them as they are: what `details` tell is in the classes named so, and what
+only the server reads is in classes that extend them, or excluded. Members are lists, because
+pydantic serialises other sequences in Python.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, InstanceOf, PlainSerializer
 
 from model.decoding.search_trace import SearchStep
-from model.decoding.sentence import Hypothesis
+from model.decoding.sentence import FinishReason
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Check
-from service.translation.confidence import SentenceConfidence
+from service.translation.confidence import WordConfidence
 from service.translation.language.detection import Detection
 from service.translation.sentence.document import Sentence
 from service.translation.sentence.stages import Version
@@ -46,53 +53,94 @@ class SearchDetail:
 
 
 @dataclass(frozen=True)
-class SentenceResult:
-    """One sentence, its translation, and the tokens, scores and end of its best hypothesis.
+class Milliseconds:
+    """Times of a sentence: waiting for a slot, in the encoder, in the decoder."""
 
-    `versions`: its translations with marks, best first; `faults`: what the best lost, 0 for
-    nothing; `source` and `target`: the texts of the
-    sentence and of the best one, without marks; `alignment`: which words translate each other;
-    `confidence`: how likely words and sentence are right, None also if it was not measured for the
-    pair; `attention`: of all layers and heads; `search`: all its steps. None if the job did not
-    ask. `checks`: what does not match, if the job asked.
+    queue: float
+    encode: float
+    decode: float
+
+    @classmethod
+    def of(cls, outcome: SentenceOutcome) -> Milliseconds:
+        seconds = outcome.queue, outcome.encode, outcome.decode
+        return cls(*(round(1000 * one, 3) for one in seconds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceDetail:
+    """One sentence. log_probs has one entry per token and one for the end of the sentence. Other
+    sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens.
+
+    alignment lists which words translate each other: [source_start, source_end, target_start,
+    target_end, weight], offsets in code points of source and target, weight 0 to 1. confidence is
+    the probability that the sentence is right, words lists [target_start, target_end, confidence];
+    both are absent if the model was not calibrated for the pair. checks lists what is likely a
+    mistake.
     """
 
-    sentence: Sentence
-    versions: Sequence[Version]
-    faults: float
     source: str
     target: str
-    tokens: Sequence[str]
-    best: Hypothesis
-    times: SentenceOutcome
-    alignment: Sequence[AlignmentLink] | None = None
-    confidence: SentenceConfidence | None = None
-    checks: Sequence[Check] = ()
+    ids: Annotated[list[int], Field(exclude=True)]
+    tokens: list[str]
+    log_probs: list[float]
+    score: float
+    finish_reason: FinishReason
+    times: Annotated[
+        InstanceOf[SentenceOutcome],
+        PlainSerializer(Milliseconds.of),
+        Field(serialization_alias="times_ms"),
+    ]
+    alignment: list[AlignmentLink]
+    confidence: float | None = None
+    words: list[WordConfidence] | None = None
+    checks: list[Check]
     attention: Attention | None = None
     search: SearchDetail | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class SentenceResult(SentenceDetail):
+    """`versions`: the translations of the sentence with marks, best first; `faults`: what the best
+    one lost, 0 for nothing."""
+
+    sentence: Sentence
+    versions: Sequence[Version]
+    faults: float
+
+
 @dataclass(frozen=True)
-class PivotTranslation:
-    """A text's translation into the pivot language, if no model has the pair directly."""
+class Pivot:
+    """The intermediate translation of a text, the model that made it, and what its checks found."""
 
     language: str
     text: str
     model: str
-    sentences: Sequence[SentenceResult]
+    checks: list[Check]
+    sentences: Annotated[list[SentenceDetail], Field(exclude=True)]
+
+    @classmethod
+    def of(cls, language: str, result: TranslationResult) -> Pivot:
+        checks = [check for sentence in result.sentences for check in sentence.checks]
+        return cls(language, result.text, result.model, checks, result.sentences)
 
 
-@dataclass(frozen=True)
-class TranslationResult:
-    """One text's translation by `model`; `alternatives` are the next best, `detection` is set if
-    requested, `pivot` if the route has two hops."""
+@dataclass(frozen=True, kw_only=True)
+class TextDetail:
+    """One text: the model and sentences of its last hop, and `pivot` for the first of two
+    hops."""
+
+    model: str
+    pivot: Pivot | None = None
+    sentences: list[SentenceDetail]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationResult(TextDetail):
+    """One text's translation; `alternatives` are the next best, `detection` is set if requested."""
 
     text: str
-    alternatives: Sequence[str]
-    sentences: Sequence[SentenceResult]
-    model: str
+    alternatives: list[str]
     detection: Detection | None = None
-    pivot: PivotTranslation | None = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +154,7 @@ class TextPiece:
 
 
 def with_pivots(
-    results: Sequence[TranslationResult], pivots: Sequence[PivotTranslation | None]
+    results: Sequence[TranslationResult], pivots: Sequence[Pivot | None]
 ) -> list[TranslationResult]:
     """The results, each with the pivot that it went through."""
     return [

@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from service.documents.formats import FORMATS
 from service.errors import InvalidField, SuggestionsOff
-from service.http.answers import DetectedLanguage
 from service.http.bodies import JSON
 from service.http.language_names import language_name
 from service.http.openapi import (
@@ -29,6 +28,7 @@ from service.http.requests import read_request
 from service.http.state import server_state
 from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair
 from service.translation.job import AUTO, TextFormat
+from service.translation.language.detection import DetectedLanguage
 
 DETECT, SUGGEST = "/detect", "/suggest"
 LANGUAGES, SETTINGS, SPEC = "/languages", "/frontend/settings", "/spec"

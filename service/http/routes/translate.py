@@ -12,13 +12,7 @@ from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
 
 from service.errors import ServiceError
-from service.http.answers import (
-    ErrorMessage,
-    TranslateResponse,
-    render,
-    render_answer,
-    render_piece,
-)
+from service.http.answers import TranslateResponse, render_answer, render_error, render_piece
 from service.http.apis.deeplx import answer_deeplx, is_deeplx
 from service.http.bodies import JSON, PLAIN
 from service.http.error_answers import unforeseen
@@ -136,8 +130,7 @@ async def _events(
     except Exception as failure:
         error = failure if isinstance(failure, ServiceError) else unforeseen(failure, own_id)
         record.status = error.status
-        message = render(ErrorMessage.of(error, None))
-        yield format_sse_event(data_str=message, event="error")
+        yield format_sse_event(data_str=render_error(error), event="error")
 
 
 def _describe(offer: Offer) -> dict[str, Any]:

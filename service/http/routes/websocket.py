@@ -23,7 +23,7 @@ from service.errors import (
     shown,
 )
 from service.http.access.caller import Caller, key_of_head
-from service.http.answers import ErrorMessage, RequestId, render, render_piece
+from service.http.answers import RequestId, render_error, render_piece
 from service.http.bodies import parse_json
 from service.http.error_answers import unforeseen
 from service.http.limits import RequestLimits
@@ -253,7 +253,7 @@ class Connection:
     async def _send_error(self, error: ServiceError, request_id: RequestId | None) -> None:
         if error.is_rejection:
             self._state.metrics.count_rejected(error.code)
-        await self._send(render(ErrorMessage.of(error, request_id)))
+        await self._send(render_error(error, request_id))
 
     async def _send(self, message: str) -> None:
         """Raises ClientGone if the connection is lost."""

@@ -34,11 +34,12 @@ _MOST_SHOWN, _MOST_COMPARED = 20, 500
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that differs: what only the source has, and what only the translation has."""
+    """Something that differs between a sentence and its translation: what only the source has, and
+    what only the translation has."""
 
     kind: Kind
-    source: Sequence[str]
-    target: Sequence[str]
+    source: list[str]
+    target: list[str]
     message: str
 
 

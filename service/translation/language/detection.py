@@ -31,12 +31,18 @@ _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 
 
 @dataclass(frozen=True)
-class Detection:
-    """One of the server's language codes, and the detector's confidence, 0 to 100. `other`: the
-    text's language if it is none of the candidates, as far as can be told."""
+class DetectedLanguage:
+    """The detected language of a text; confidence is 0 to 100."""
 
     language: str
     confidence: float
+
+
+@dataclass(frozen=True)
+class Detection(DetectedLanguage):
+    """One of the server's language codes. `other`: the text's language if it is none of the
+    candidates, as far as can be told."""
+
     other: str | None = None
 
 

@@ -18,7 +18,7 @@ from service.translation.job import Inspection, ModelJob
 from service.translation.results import (
     Attention,
     SearchDetail,
-    SentenceResult,
+    SentenceDetail,
     TranslationResult,
 )
 
@@ -90,24 +90,24 @@ class Inspector:
         replaced = dataclasses.replace(result, sentences=[described])
         return [replaced if other is result else other for other in results]
 
-    async def _attention(self, work: ModelJob, sentence: SentenceResult) -> Attention:
+    async def _attention(self, work: ModelJob, sentence: SentenceDetail) -> Attention:
         assert self._model.compute is not None
         source = self._tokenizer.encode_source(sentence.source, work.target, work.source)
-        target = list(sentence.best.ids)
+        target = list(sentence.ids)
         tokens = list(self._tokenizer.pieces(target))
-        if sentence.best.finish_reason == "stop":
+        if sentence.finish_reason == "stop":
             target.append(self._model.config.eos_id)
             tokens += self._tokenizer.pieces(target[-1:])
         self._require_fitting(len(source), len(target))
         tables = await self._compute(functools.partial(self._model.compute, source, target))
         return Attention(self._tokenizer.source_tokens(source), tokens, *tables)
 
-    async def _search(self, sentence: SourceSentence, result: SentenceResult) -> SearchDetail:
+    async def _search(self, sentence: SourceSentence, result: SentenceDetail) -> SearchDetail:
         assert self._model.trace is not None
         trace = await self._compute(
             functools.partial(self._model.trace, sentence, self._max_target_tokens)
         )
-        agrees = list(trace.best) == list(result.best.ids)
+        agrees = list(trace.best) == list(result.ids)
         return SearchDetail(
             sentence.options.beam_size, trace.score, trace.path, agrees, trace.steps
         )

@@ -1,0 +1,74 @@
+"""Answers have the members that the OpenAPI document describes, and no others: they are made from
+records in which the server keeps more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.service.fakes import FakeRunner
+from tests.service.http.clients import FIELDS, client_of
+
+TERMS = [{"source": "a", "target": "b"}]
+REQUESTS: list[tuple[str, dict[str, Any]]] = [
+    ("/translate", FIELDS),
+    ("/translate", {**FIELDS, "source": "auto", "details": True}),
+    ("/translate", {**FIELDS, "q": ["Hi.", "2013 we met."], "alternatives": 2, "details": True}),
+    ("/translate", {**FIELDS, "q": "2013年。", "source": "zh", "details": True}),
+    ("/translate", {**FIELDS, "details": "attention"}),
+    ("/translate", {**FIELDS, "details": "search"}),
+    ("/translate/next", {**FIELDS, "prefix": "H"}),
+    ("/detect", {"q": "Bonjour tout le monde, comment allez-vous aujourd'hui ?"}),
+    ("/glossaries", {"name": "mine", "source": "en", "target": "de", "entries": TERMS}),
+]
+MEMBERS = {
+    "TranslateResponse": "translatedText detectedLanguage alternatives details",
+    "DetectedLanguage": "language confidence",
+    "TextDetail": "model pivot sentences",
+    "Pivot": "language text model checks",
+    "SentenceDetail": "source target tokens log_probs score finish_reason times_ms alignment "
+    "confidence words checks attention search",
+    "Milliseconds": "queue encode decode",
+    "Check": "kind source target message",
+    "Attention": "source_tokens target_tokens encoder decoder memory",
+    "SearchDetail": "beam_size score path agrees steps",
+    "SearchStep": "candidates likeliest",
+    "SearchCandidate": "parent token log_prob total fate place",
+    "NextWords": "words end sentence",
+    "NextWord": "text probability translation",
+}
+
+
+def closed(schema: Any) -> Any:
+    """The schema, whose objects have no members beside those that it names."""
+    if isinstance(schema, list):
+        return list(map(closed, schema))
+    if not isinstance(schema, dict):
+        return schema
+    more = {"additionalProperties": False} if "properties" in schema else {}
+    return {**{name: closed(value) for name, value in schema.items()}, **more}
+
+
+@pytest.mark.parametrize(("path", "body"), REQUESTS)
+def test_an_answer_has_what_is_described_and_nothing_else(
+    tmp_path: Path, path: str, body: dict[str, Any]
+) -> None:
+    runner = FakeRunner()
+    runner.garbled = {"2013": "2014"}
+    with client_of(runner, database=tmp_path / "server.db") as client:
+        answer = client.post(path, json=body)
+        document = client.get("/openapi.json").json()
+    described = document["paths"][path]["post"]["responses"][str(answer.status_code)]
+    schema = described["content"]["application/json"]["schema"]
+    components = closed(document["components"])
+    Draft202012Validator({**schema, "components": components}).validate(answer.json())
+
+
+def test_a_field_of_a_record_is_told_only_if_it_is_to_be() -> None:
+    """The description follows the records, so a new field of one would be sent."""
+    with client_of() as client:
+        schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    assert {name: " ".join(schemas[name]["properties"]) for name in MEMBERS} == MEMBERS
