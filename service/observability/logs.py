@@ -17,7 +17,9 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
+from select import PIPE_BUF
 from typing import Any, TextIO
 
 import structlog
@@ -30,6 +32,7 @@ from structlog.typing import EventDict, Processor
 _STDERR = 2
 _MAX_WAITING = 4096
 _END_SECONDS = 2.0
+_GATHER_SECONDS = 0.01
 # They handle token ids only, and their messages tell an operator why a device fails.
 LOGGERS_WITHOUT_TEXTS = ("service.engine.batch_loop", "service.engine.worker")
 
@@ -38,7 +41,9 @@ class QueuedStream:
     """A text stream whose lines a thread writes to a file descriptor.
 
     A Python file would not do: a thread that hangs in one keeps its lock, and with it the
-    interpreter from ending.
+    interpreter from ending. Whenever the thread wakes, it takes Python's global lock from the
+    others, so it gathers the lines of some milliseconds, up to what a pipe takes in one piece
+    beside the lines of other processes.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -63,11 +68,25 @@ class QueuedStream:
         self._thread.join(_END_SECONDS)
 
     def _write_all(self) -> None:
+        gathered: list[bytes] = []
         for line in iter(self._lines.get, None):
-            try:
-                os.write(self._descriptor, line.encode(errors="backslashreplace"))
-            except OSError:  # its pipe is closed or its disk is full
-                self.num_dropped += 1
+            encoded = line.encode(errors="backslashreplace")
+            if gathered and sum(map(len, gathered)) + len(encoded) > PIPE_BUF:
+                self._write(gathered)
+            gathered.append(encoded)
+            if self._lines.empty():
+                time.sleep(_GATHER_SECONDS)
+            if self._lines.empty():
+                self._write(gathered)
+        self._write(gathered)
+
+    def _write(self, lines: list[bytes]) -> None:
+        """Write the lines, and forget them."""
+        try:
+            os.write(self._descriptor, b"".join(lines))
+        except OSError:  # its pipe is closed or its disk is full
+            self.num_dropped += len(lines)
+        lines.clear()
 
 
 def num_dropped() -> int:

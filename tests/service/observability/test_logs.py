@@ -7,9 +7,11 @@ import contextlib
 import json
 import logging
 import os
+import socket
 import sys
 import threading
 from collections.abc import Iterator
+from select import PIPE_BUF
 from typing import Any
 
 import pytest
@@ -98,6 +100,24 @@ def test_a_log_that_nobody_reads_makes_nobody_wait_and_what_it_cannot_take_is_co
     events = [int(json.loads(line)["event"]) for line in received.splitlines()]
     assert len(events) == 20_000 - dropped
     assert events == sorted(set(events))
+
+
+def test_lines_that_come_together_are_written_together_in_whole_lines() -> None:
+    """Each write wakes a thread that wants Python's lock; a pipe takes so much in one piece."""
+    reader, writer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with reader, writer:
+        stream = QueuedStream(writer.fileno())
+        lines = [f"{number:>{10 + number % 700}}\n" for number in range(40)]
+        lines.insert(20, "x" * PIPE_BUF + "\n")
+        for line in lines:
+            stream.write(line)
+        stream.close()
+        writer.shutdown(socket.SHUT_WR)
+        written = list(iter(lambda: reader.recv(3 * PIPE_BUF), b""))
+    assert b"".join(written).decode() == "".join(lines)
+    assert all(one.endswith(b"\n") for one in written)
+    assert all(len(one) <= PIPE_BUF or one.count(b"\n") == 1 for one in written)
+    assert len(written) < len(lines) / 2
 
 
 def test_an_end_writes_what_waits_and_does_not_wait_for_a_reader(pipe: tuple[int, int]) -> None:
