@@ -7,7 +7,8 @@ import contextlib
 import logging
 import re
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
@@ -26,6 +27,8 @@ from service.errors import (
     printable,
     shown,
 )
+from service.http.exchange import exchange_of
+from service.http.head import has_body
 from service.http.limits import RequestLimits
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -92,11 +95,11 @@ def media_type_of(request: Request, allowed: Collection[str]) -> str:
     Raises UnsupportedMediaType, also for a compressed body and another charset than UTF-8. JSON has
     no charset (RFC 8259).
     """
-    headers = request.headers
-    given = headers.get("content-type", "")
-    if (not given or request.method == "GET") and not _has_body(request):
+    headers = exchange_of(request).headers
+    given = headers.get(b"content-type", b"").decode("latin-1")
+    if (not given or request.method == "GET") and not has_body(headers):
         return NO_BODY
-    coding = headers.get("content-encoding", _IDENTITY).strip()
+    coding = headers.get(b"content-encoding", b"").decode("latin-1").strip()
     if coding.lower() not in ("", _IDENTITY):
         raise UnsupportedMediaType(f"Content-Encoding must be {_IDENTITY}, got {shown(coding)}")
     media_type = given.partition(";")[0].strip().lower()
@@ -109,45 +112,44 @@ def media_type_of(request: Request, allowed: Collection[str]) -> str:
     return media_type
 
 
-def _has_body(request: Request) -> bool:
-    headers = request.headers
-    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-
-
 async def read_body(request: Request, max_bytes: int) -> bytes:
     """The whole body without a byte order mark, never buffering over `max_bytes`.
 
     Raises BodyTooLarge, ClientGone, or Overloaded (too many bodies are being received).
     """
-    body = b"".join([chunk async for chunk in _body_chunks(request, max_bytes)])
-    return body.removeprefix(BOM_UTF8)
-
-
-async def _body_chunks(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
-    """The body's chunks as they arrive. Raises as `read_body`."""
-    size, has_more = 0, True
-    budget: BodyBudget = request.app.state.server.bodies
-    with budget.hold(_expected_bytes(request, max_bytes)):
+    chunks = list[bytes]()
+    num_bytes, has_more = 0, True
+    with _room_for(request, max_bytes):
         while has_more:
-            message = await request.receive()
-            if message["type"] == "http.disconnect":
-                raise ClientGone("the client disconnected while it sent the body")
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size > max_bytes:
-                raise BodyTooLarge(f"the body has more than the {max_bytes} bytes that are allowed")
-            has_more = message.get("more_body", False)
-            yield chunk
+            chunk, has_more = await _receive(request, num_bytes, max_bytes)
+            num_bytes += len(chunk)
+            chunks.append(chunk)
+    return b"".join(chunks).removeprefix(BOM_UTF8)
 
 
-def _expected_bytes(request: Request, max_bytes: int) -> int:
-    """How large the body says that it is, or may be. Raises BodyTooLarge."""
-    announced = request.headers.get("content-length", "")
+async def _receive(request: Request, num_bytes: int, max_bytes: int) -> tuple[bytes, bool]:
+    """The next chunk of a body after so many bytes, and whether more will come. Raises BodyTooLarge
+    or ClientGone."""
+    message = await request.receive()
+    if message["type"] == "http.disconnect":
+        raise ClientGone("the client disconnected while it sent the body")
+    chunk: bytes = message.get("body", b"")
+    if num_bytes + len(chunk) > max_bytes:
+        raise BodyTooLarge(f"the body has more than the {max_bytes} bytes that are allowed")
+    return chunk, message.get("more_body", False)
+
+
+def _room_for(request: Request, max_bytes: int) -> AbstractContextManager[None]:
+    """Room for the bytes that the body says that it has, or may have. Raises BodyTooLarge, and
+    Overloaded when it is entered."""
+    budget: BodyBudget = request.app.state.server.bodies
+    headers = exchange_of(request).headers
+    announced = headers.get(b"content-length", b"").decode("latin-1")
     if not announced.isdecimal():
-        return max_bytes if "transfer-encoding" in request.headers else 0
+        return budget.hold(max_bytes if b"transfer-encoding" in headers else 0)
     if int(announced[:20]) > max_bytes:
         raise BodyTooLarge(f"the body has {announced[:20]} bytes, at most {max_bytes} are allowed")
-    return int(announced)
+    return budget.hold(int(announced))
 
 
 def parse_json(
@@ -173,7 +175,10 @@ def parse_json(
 
 
 def count_values(body: bytes, max_values: int) -> int:
-    """Count JSON values by separators outside strings; exact only above `max_values`."""
+    """Count JSON values by separators outside strings; exact only above `max_values`, else at
+    least as many as there are."""
+    if len(body) < max_values:
+        return len(body) + 1
     num_values = _count_separators(body)
     if num_values <= max_values:
         return num_values
@@ -185,7 +190,7 @@ def count_values(body: bytes, max_values: int) -> int:
 
 
 def _count_separators(text: bytes) -> int:
-    return 1 + sum(text.count(separator) for separator in (b",", b"[", b"{"))
+    return 1 + text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def parse_form(form: bytes, limits: RequestLimits) -> Strings:
@@ -234,14 +239,16 @@ async def read_multipart(request: Request, limits: RequestLimits, max_bytes: int
     Raises BodyTooLarge, InvalidText or ClientGone.
     """
     form = _FormReader(limits.max_texts + _MAX_OTHER_FIELDS)
-    num_bytes = 0
+    num_bytes, has_more = 0, True
     try:
         parser = _make_parser(request, form)
-        async for chunk in _body_chunks(request, max_bytes):
-            num_bytes += len(chunk)
-            for start in range(0, len(chunk), _SLICE_BYTES):
-                parser.write(chunk[start : start + _SLICE_BYTES])
-                await asyncio.sleep(0)
+        with _room_for(request, max_bytes):
+            while has_more:
+                chunk, has_more = await _receive(request, num_bytes, max_bytes)
+                num_bytes += len(chunk)
+                for start in range(0, len(chunk), _SLICE_BYTES):
+                    parser.write(chunk[start : start + _SLICE_BYTES])
+                    await asyncio.sleep(0)
     except FormParserError as error:
         raise InvalidText(f"the form cannot be parsed: {printable(str(error))}") from error
     if num_bytes and not form.is_complete:
@@ -251,7 +258,8 @@ async def read_multipart(request: Request, limits: RequestLimits, max_bytes: int
 
 def _make_parser(request: Request, form: _FormReader) -> FormParser:
     """Raises InvalidText or FormParserError."""
-    boundary = parse_options_header(request.headers["content-type"])[1].get(b"boundary")
+    given = exchange_of(request).headers[b"content-type"]
+    boundary = parse_options_header(given)[1].get(b"boundary")
     if not boundary:
         raise InvalidText("the Content-Type of a multipart form must name its boundary")
     callbacks = (form.add_field, form.add_file, form.end)

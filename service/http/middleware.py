@@ -5,129 +5,30 @@ Plain ASGI, because Starlette's BaseHTTPMiddleware hides the client's disconnect
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.errors import ClientGone, NotFound, ServiceError
 from service.http.error_answers import (
     DEEPL,
     DEEPL_3,
-    SECURITY_HEADERS,
     as_service_error,
     error_response,
     unforeseen,
 )
+from service.http.exchange import Exchange
+from service.http.head import headers_of
 from service.http.origins import OriginRule
-from service.http.request_log import REQUEST_ID_HEADER, RequestRecord, request_id_of
+from service.http.paths import Paths
+from service.http.request_log import REQUEST_ID_HEADER, RequestRecord
 from service.http.state import ServerState
 
 _METRICS, _PROBES = "/metrics", "/health"
-_END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
-
-
-@dataclass(frozen=True)
-class Paths:
-    """Sets of paths; those that end in `_below` hold prefixes, for all paths that begin so.
-
-    `named`: metrics have them as labels. `work`: a POST needs the engines. `open`: no key is
-    needed, and no limit counts. `linked`: pages of other origins may ask for them, as for open
-    ones. `keyed`: a POST may have its key in the body.
-    """
-
-    named: frozenset[str]
-    named_below: tuple[str, ...]
-    work: frozenset[str]
-    open: frozenset[str]
-    open_below: tuple[str, ...]
-    linked_below: tuple[str, ...]
-    keyed: frozenset[str]
-    keyed_below: tuple[str, ...]
-
-    def label(self, path: str) -> str:
-        """The metrics' label of a path."""
-        if path in self.named:
-            return path
-        return next((prefix for prefix in self.named_below if path.startswith(prefix)), "other")
-
-    def is_open(self, path: str) -> bool:
-        return path in self.open or path.startswith(self.open_below)
-
-    def may_have_key_in_body(self, method: str, path: str) -> bool:
-        return method == "POST" and (path in self.keyed or path.startswith(self.keyed_below))
-
-
-class Exchange:
-    """One request and its answer, whose status goes to the record. The answer gets SECURITY_HEADERS
-    unless it has its own, and the headers of `added`.
-
-    Closing a connection while the client sends resets it and loses the answer. So an answer that
-    comes before the body was read is sent at once, but its end only when the rest of the body was
-    received and discarded, or a limit of bytes or seconds is reached. Then the connection closes.
-    """
-
-    max_bytes = 32 * 2**20
-    max_seconds = 5.0
-
-    def __init__(self, record: RequestRecord, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        self.record, self.added = record, dict[str, str]()
-        self._receive, self._send = receive, send
-        self._awaits_continue = "expect" in headers
-        self._is_body_complete = not (
-            headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-        )
-        self._is_end_withheld = False
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        if not message.get("more_body", False):
-            self._is_body_complete = True
-        return message
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.record.status = message["status"]
-            message["headers"] = [*message["headers"], *self._more_headers(message)]
-            if not self._is_body_complete and not self._awaits_continue:
-                await self._discard_what_has_come()  # receiving would send 100 Continue
-            if not self._is_body_complete:
-                message["headers"].append((b"connection", b"close"))
-        elif not self._is_body_complete and not message.get("more_body", False):
-            self._is_end_withheld = True
-            message = {**message, "more_body": True}
-        await self._send(message)
-
-    async def end(self) -> None:
-        """Discard the rest of the body within the limits, and send the end of the answer."""
-        if self._is_end_withheld:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self.max_seconds):
-                    await self._discard_body()
-            await self._send(_END)
-
-    def _more_headers(self, message: Message) -> list[tuple[bytes, bytes]]:
-        own = [name for name, _ in message["headers"]]
-        added = [(name.lower().encode(), value.encode()) for name, value in self.added.items()]
-        return added + [header for header in SECURITY_HEADERS if header[0] not in own]
-
-    async def _discard_body(self) -> None:
-        num_bytes = 0
-        while not self._is_body_complete and num_bytes < self.max_bytes:
-            num_bytes += len((await self.receive()).get("body", b""))
-
-    async def _discard_what_has_come(self) -> None:
-        """A small body usually arrives with the headers; then the connection can stay open."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0):
-                await self.receive()
+_ID = REQUEST_ID_HEADER.lower().encode()
 
 
 class RequestMiddleware:
@@ -153,11 +54,12 @@ class RequestMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            scope["path"] = _tidy(scope["path"])
-            exchange = Exchange(self._record(scope), scope, receive, send)
-            scope.setdefault("state", {}).update(record=exchange.record, exchange=exchange)
+            scope["path"] = path = _tidy(scope["path"])
+            exchange = Exchange(scope, receive, send, self._paths.rules(path))
+            scope.setdefault("state", {}).update(exchange=exchange, record=exchange.record)
             await self._answer(scope, exchange.receive, exchange.send)
-            await exchange.end()
+            if exchange.is_end_withheld:
+                await exchange.end()
         elif scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif self._is_at_its_port(scope):
@@ -167,53 +69,50 @@ class RequestMiddleware:
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a websocket; one that is refused before it is accepted is answered and logged."""
+        headers, path = headers_of(scope), scope["path"]
         try:
-            self._origins.check(scope, is_open=False)
+            self._origins.check(scope, headers, is_open=False)
             await self._app(scope, receive, send)
         except ServiceError as error:
             self._count(error)
-            record = self._record(scope)
+            record = RequestRecord.of(scope, headers, self._paths.rules(path).label)
             record.status = error.status
-            await error_response(error, record.request_id, scope["path"])(scope, receive, send)
+            await error_response(error, record.request_id, path)(scope, receive, send)
             self._state.request_log.enter(record)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["state"]["exchange"]
-        path, record, caller = scope["path"], exchange.record, None
-        exchange.added[REQUEST_ID_HEADER] = record.request_id
+        record, rules, entered = exchange.record, exchange.rules, None
+        exchange.added[_ID] = record.request_id.encode()
         try:
-            self._check(scope)
-            if not self._paths.is_open(path):
-                caller = scope["state"]["caller"] = self._state.access.caller(scope)
-                may_have_key_in_body = self._paths.may_have_key_in_body(scope["method"], path)
-                await caller.enter(scope, may_have_key_in_body=may_have_key_in_body)
+            caller = self._state.access.caller(scope)
+            self._check(scope, exchange, caller.name)
+            if not rules.is_open:
+                entered = scope["state"]["caller"] = caller
+                may_have_key_in_body = rules.is_keyed and scope["method"] == "POST"
+                await caller.enter(
+                    scope, exchange.headers, may_have_key_in_body=may_have_key_in_body
+                )
             await self._app(scope, receive, send)
         except ClientDisconnect:
             record.status = None
         except Exception as failure:
             await self._answer_failure(failure, record, scope, receive, send)
         finally:
-            if caller is not None:
-                await caller.leave(record.status, has_delivered=record.has_delivered)
+            if entered is not None:
+                await entered.leave(record.status, has_delivered=record.has_delivered)
             if record.status is None:
                 record.status = ClientGone.status
             self._state.request_log.enter(record)
 
-    def _record(self, scope: Scope) -> RequestRecord:
-        headers, endpoint = Headers(scope=scope), self._paths.label(scope["path"])
-        traceparent = headers.get("traceparent")
-        method = scope.get("method", "WS")
-        return RequestRecord(request_id_of(headers), method, endpoint, traceparent)
-
-    def _check(self, scope: Scope) -> None:
+    def _check(self, scope: Scope, exchange: Exchange, client: str) -> None:
         """The checks that cost a client nothing of its limits. Raises a ServiceError."""
-        path = scope["path"]
-        if scope["method"] == "POST" and path in self._paths.work:
-            self._state.dispatcher.require_room(self._state.access.caller(scope).name)
-        if not self._is_at_its_port(scope):
+        rules = exchange.rules
+        if rules.is_work and scope["method"] == "POST":
+            self._state.dispatcher.require_room(client)
+        if self._metrics_port is not None and not self._is_at_its_port(scope):
             raise NotFound("not found on this port")
-        is_for_pages = self._paths.is_open(path) or path.startswith(self._paths.linked_below)
-        self._origins.check(scope, is_open=is_for_pages)
+        self._origins.check(scope, exchange.headers, is_open=rules.is_linked)
 
     async def _answer_failure(
         self, failure: Exception, record: RequestRecord, scope: Scope, receive: Receive, send: Send

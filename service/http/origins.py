@@ -13,10 +13,10 @@ import ipaddress
 import re
 from collections.abc import Collection
 
-from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from service.errors import ForeignPage, InvalidHttp, UnknownHost, shown
+from service.http.head import HeaderValues
 
 EVERY = "*"
 _LOCALHOST = "localhost"
@@ -37,33 +37,41 @@ class OriginRule:
     """
 
     def __init__(self, origins: Collection[str], hosts: Collection[str]) -> None:
-        self._origins, self._hosts = frozenset(origins), frozenset(hosts or (EVERY,))
+        self._origins, self._hosts = frozenset(origins), frozenset(hosts)
+        self._is_any_host = not hosts or EVERY in self._hosts
 
-    def check(self, scope: Scope, *, is_open: bool) -> None:
-        """Raises InvalidHttp, UnknownHost or ForeignPage."""
-        headers = Headers(scope=scope)
-        hosts = headers.getlist("host")
-        if len(hosts) != 1 and scope.get("http_version") == "1.1":
-            raise InvalidHttp(f"an HTTP/1.1 request must have one Host, got {len(hosts)}")
-        if hosts and not self._is_known(name := _PORT.sub("", hosts[0].lower())):
-            raise UnknownHost(f"{shown(name)} is no name of this server (setting allowed_hosts)")
+    def check(self, scope: Scope, headers: HeaderValues, *, is_open: bool) -> None:
+        """`headers`: those of the scope. Raises InvalidHttp, UnknownHost or ForeignPage."""
+        num_hosts = [name for name, _ in scope["headers"]].count(b"host")
+        if num_hosts != 1 and scope.get("http_version") == "1.1":
+            raise InvalidHttp(f"an HTTP/1.1 request must have one Host, got {num_hosts}")
+        if num_hosts and not self._is_any_host:
+            self._require_known(_PORT.sub("", _text(headers[b"host"]).lower()))
         if not is_open and not self._is_own(headers):
-            origin = shown(headers.get("origin", "another origin"))
+            origin = shown(_text(headers.get(b"origin", b"another origin")))
             raise ForeignPage(f"no page of {origin} may use this server (setting cors_origins)")
 
-    def _is_known(self, name: str) -> bool:
-        return not self._hosts.isdisjoint((EVERY, name)) or name == _LOCALHOST or _is_address(name)
+    def _require_known(self, name: str) -> None:
+        if not (name in self._hosts or name == _LOCALHOST or _is_address(name)):
+            raise UnknownHost(f"{shown(name)} is no name of this server (setting allowed_hosts)")
 
-    def _is_own(self, headers: Headers) -> bool:
+    def _is_own(self, headers: HeaderValues) -> bool:
         """Whether a request comes from no page, from one of this server or from an allowed one."""
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-        if not self._origins.isdisjoint((EVERY, (origin or "").lower())):
+        origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
+        if origin is None and site is None:
+            return True
+        name = _text(origin or b"").lower()
+        if not self._origins.isdisjoint((EVERY, name)):
             return True
         if site is not None:
-            return site in _OWN_SITES
-        if origin is None or _EXTENSION.fullmatch(origin):
+            return _text(site) in _OWN_SITES
+        if _EXTENSION.fullmatch(_text(origin or b"")):
             return True
-        return origin.lower().partition("://")[2] == headers.get("host", "").lower() != ""
+        return name.partition("://")[2] == _text(headers.get(b"host", b"")).lower() != ""
+
+
+def _text(value: bytes) -> str:
+    return value.decode("latin-1")
 
 
 def _is_address(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
@@ -45,35 +45,33 @@ class RequestModel(BaseModel):
     """A request's fields. Unknown fields are ignored; null means absent.
 
     `spelled_in_json`: fields whose numbers and flags may be strings in JSON, as all may in a form;
-    None is all fields. `quiet`: unknown fields and files that are not reported as ignored.
+    None is all fields. `quiet`: unknown fields and files that are not reported as ignored. `names`:
+    those of all fields.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
     spelled_in_json: ClassVar[frozenset[str] | None] = None
     quiet: ClassVar[tuple[str, ...]] = ()
+    names: ClassVar[frozenset[str]]
+    _spelled: ClassVar[frozenset[str]]
+    _spelled_in_json: ClassVar[frozenset[str]]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Make the schema now: in the first request it would block the event loop."""
         super().__pydantic_init_subclass__(**kwargs)
-        _spelled_fields(cls)
+        cls.names, cls._spelled = frozenset(cls.model_fields), _spelled_fields(cls)
+        cls._spelled_in_json = cls._spelled & (cls.spelled_in_json or cls._spelled)
 
     @classmethod
     def from_json(cls, values: object) -> Self:
         """Validate parsed JSON. Raises MissingField or InvalidField."""
-        spelled = _spelled_fields(cls)
-        return cls._validated(values, spelled & (cls.spelled_in_json or spelled))
+        return cls._validated(values, cls._spelled_in_json)
 
     @classmethod
     def from_strings(cls, values: Mapping[str, str | list[str]]) -> Self:
         """Validate form or query fields with numbers spelled as in JSON. Raises as `from_json`."""
-        return cls._validated(values, _spelled_fields(cls))
-
-    @classmethod
-    def unknown_fields(cls, values: object) -> Iterator[str]:
-        """Names in parsed JSON or a form that are not fields of the request."""
-        if isinstance(values, Mapping):
-            yield from (name for name in values if name not in cls.model_fields)
+        return cls._validated(values, cls._spelled)
 
     def without_effect(self) -> Sequence[str]:
         """Names of given fields that are accepted but change nothing."""
@@ -82,11 +80,11 @@ class RequestModel(BaseModel):
     @classmethod
     def _validated(cls, values: object, spelled: frozenset[str]) -> Self:
         given = values
-        if isinstance(values, Mapping):
+        if isinstance(values, dict):
             given = {
                 name: _parse_spelled(value) if name in spelled else value
-                for name in cls.model_fields
-                if (value := values.get(name)) is not None
+                for name, value in values.items()
+                if value is not None and name in cls.names
             }
         try:
             return cls.model_validate(given)
@@ -262,7 +260,6 @@ def _properties(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
     return properties
 
 
-@functools.cache
 def _spelled_fields(model: type[BaseModel]) -> frozenset[str]:
     """The fields that can hold numbers or flags."""
     schemas = {name: value_schema(schema) for name, schema in _properties(model).items()}

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import logging
+import random
 import re
-import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import structlog
-from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from service.errors import LimitExceeded, Overloaded, outcome_of
+from service.http.head import HeaderValues
+from service.observability.logs import log_line
 from service.observability.metrics import Metrics
 from service.translation.results import SentenceDetail, TranslationResult
 
 REQUEST_ID_HEADER = "X-Request-ID"
+_ID = REQUEST_ID_HEADER.lower().encode()
 _SANE_ID = re.compile(r"(?!.*drg_)[A-Za-z0-9._:-]{1,128}")
 """Without an API key, which begins with drg_."""
 _FREQUENT = ("/health", "/metrics", "/page/")
 _FREQUENT_STATUSES = (LimitExceeded.status, Overloaded.status)
 _logger = logging.getLogger(__name__)
-_lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 
 @dataclass
@@ -42,6 +43,17 @@ class RequestRecord:
     translations: Sequence[TranslationResult] = ()
     has_delivered: bool = False
 
+    @classmethod
+    def of(cls, scope: Scope, headers: HeaderValues, endpoint: str) -> RequestRecord:
+        """That of a request or of a websocket's handshake."""
+        traceparent = headers.get(b"traceparent")
+        return cls(
+            request_id_of(headers),
+            scope.get("method", "WS"),
+            endpoint,
+            None if traceparent is None else traceparent.decode("latin-1"),
+        )
+
     @property
     def seconds(self) -> float:
         return self.ended_seconds - self.started_seconds
@@ -54,8 +66,10 @@ class RequestRecord:
         """(model, sentence) pairs; the first hop of a pivot comes first."""
         for translation in self.translations:
             if pivot := translation.pivot:
-                yield from ((pivot.model, sentence) for sentence in pivot.sentences)
-            yield from ((translation.model, sentence) for sentence in translation.sentences)
+                for sentence in pivot.sentences:
+                    yield pivot.model, sentence
+            for sentence in translation.sentences:
+                yield translation.model, sentence
 
 
 class Tracer(Protocol):
@@ -76,10 +90,11 @@ class RequestLog:
 
     def enter(self, record: RequestRecord) -> None:
         record.ended_seconds = time.monotonic()
-        self._metrics.count_request(record.endpoint, record.outcome, record.seconds)
+        outcome, seconds = record.outcome, record.seconds
+        self._metrics.count_request(record.endpoint, outcome, seconds)
         level = logging.DEBUG if _is_frequent(record) else logging.INFO
         if _logger.isEnabledFor(level):
-            _lines.log(level, "request", **_facts(record), logger=__name__)
+            log_line(level, _facts(record, outcome, seconds))
         if self._tracer is not None:
             self._tracer.trace(record)
 
@@ -94,37 +109,54 @@ def _is_frequent(record: RequestRecord) -> bool:
     return record.endpoint.startswith(_FREQUENT) or record.status in _FREQUENT_STATUSES
 
 
-def request_id_of(headers: Headers) -> str:
+def request_id_of(headers: HeaderValues) -> str:
     """The client's id if it is safe in logs and headers, else a random one."""
-    return sane_id(headers.get(REQUEST_ID_HEADER, ""))
+    given = headers.get(_ID)
+    return _random_id() if given is None else sane_id(given.decode("latin-1"))
 
 
 def sane_id(given: str) -> str:
     """`given` if it is safe in logs and headers and holds no API key, else a random id."""
-    return given if _SANE_ID.fullmatch(given) else secrets.token_hex(16)
+    return given if _SANE_ID.fullmatch(given) else _random_id()
 
 
-def _facts(record: RequestRecord) -> dict[str, object]:
+def _random_id() -> str:
+    """Nobody must be unable to guess it, and asking the system for random bytes would let go of
+    Python's global lock, for which the workers wait."""
+    return f"{random.getrandbits(128):032x}"
+
+
+def _facts(record: RequestRecord, outcome: str, seconds: float) -> dict[str, object]:
     facts: dict[str, object] = {
+        "event": "request",
         "request_id": record.request_id,
         "endpoint": record.endpoint,
-        "outcome": record.outcome,
+        "outcome": outcome,
         "status": record.status,
-        "seconds": round(record.seconds, 6),
+        "seconds": round(seconds, 6),
     }
-    return facts | _work_facts(list(record.sentences()))
+    if record.translations:
+        _add_work(facts, record)
+    facts["logger"] = __name__
+    return facts
 
 
-def _work_facts(sentences: Sequence[tuple[str, SentenceDetail]]) -> dict[str, object]:
+def _add_work(facts: dict[str, object], record: RequestRecord) -> None:
     """Models, sentence and token counts, and the longest time of each phase."""
-    if not sentences:
-        return {}
-    times = [sentence.times for _, sentence in sentences]
-    return {
-        "models": list(dict.fromkeys(model for model, _ in sentences)),
-        "sentences": len(sentences),
-        "target_tokens": sum(len(sentence.tokens) for _, sentence in sentences),
-        "max_queue_seconds": round(max(t.queue for t in times), 6),
-        "max_encode_seconds": round(max(t.encode for t in times), 6),
-        "max_decode_seconds": round(max(t.decode for t in times), 6),
-    }
+    models, num_sentences, num_tokens = dict[str, None](), 0, 0
+    queue = encode = decode = 0.0
+    for model, sentence in record.sentences():
+        times = sentence.times
+        models[model] = None
+        num_sentences += 1
+        num_tokens += len(sentence.tokens)
+        queue = max(queue, times.queue)
+        encode = max(encode, times.encode)
+        decode = max(decode, times.decode)
+    if num_sentences:
+        facts["models"] = list(models)
+        facts["sentences"] = num_sentences
+        facts["target_tokens"] = num_tokens
+        facts["max_queue_seconds"] = round(queue, 6)
+        facts["max_encode_seconds"] = round(encode, 6)
+        facts["max_decode_seconds"] = round(decode, 6)

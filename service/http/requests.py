@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import quote
@@ -26,6 +25,7 @@ from service.http.bodies import (
     read_body,
     read_multipart,
 )
+from service.http.exchange import exchange_of
 from service.http.limits import RequestLimits
 from service.http.request_fields import KEY_FIELDS, RequestModel
 
@@ -51,21 +51,23 @@ class RequestFields:
 
         Raises MissingField or InvalidField.
         """
-        _report_ignored(request, self._unknown(model), model.model_fields)
+        if unknown := self._unknown(model):
+            _report_ignored(request, unknown, model.model_fields)
         if self.strings is None:
             wanted = model.from_json(self.json)
         else:
             wanted = model.from_strings(self.strings)
         if idle := wanted.without_effect():
             effective = (name for name in model.model_fields if name not in idle)
-            names = itertools.chain(idle, self._unknown(model))
-            _report_ignored(request, names, effective)
+            _report_ignored(request, [*idle, *unknown], effective)
         return wanted
 
-    def _unknown(self, model: type[RequestModel]) -> Iterator[str]:
+    def _unknown(self, model: type[RequestModel]) -> list[str]:
         values = self.json if self.strings is None else self.strings
-        names = itertools.chain(model.unknown_fields(values), self.unused, self.files)
-        return (name for name in names if name not in (*model.quiet, *KEY_FIELDS))
+        given = values if isinstance(values, dict) else ()
+        names = [name for name in given if name not in model.names]
+        names += [*self.unused, *self.files]
+        return [name for name in names if name not in model.quiet and name not in KEY_FIELDS]
 
 
 async def read_request(
@@ -87,16 +89,18 @@ async def read_fields(
     `allowed`: media types; `max_form_bytes`: of a multipart form, if not as of other bodies. Raises
     a ServiceError.
     """
-    limits: RequestLimits = request.app.state.server.limits
+    server = request.app.state.server
+    limits: RequestLimits = server.limits
     fields = await _read(request, limits, allowed, max_form_bytes or limits.max_body_bytes)
-    values = fields.json if fields.strings is None else fields.strings
-    await request.state.caller.identify(key_of_fields(values))
+    if not server.access.is_open:
+        values = fields.json if fields.strings is None else fields.strings
+        await request.state.caller.identify(key_of_fields(values))
     return fields
 
 
 def key_of_fields(values: object) -> str | None:
     """The API key among the fields of a body or a message. An empty one stands for none."""
-    if not isinstance(values, Mapping):
+    if not isinstance(values, dict):
         return None
     for name in KEY_FIELDS:
         if isinstance(key := values.get(name), str) and key:
@@ -128,24 +132,21 @@ async def _read(
     return RequestFields(media_type, strings=fields, unused=query)
 
 
-def _report_ignored(request: Request, names: Iterator[str], known: Iterable[str]) -> None:
+def _report_ignored(request: Request, names: Sequence[str], known: Iterable[str]) -> None:
     """List the fields in the header. Raises InvalidField with `Prefer: handling=strict`.
 
     Error answers have the header too, because the field may be a misspelt required field.
     """
-    first = next(names, None)
-    if first is None:
-        return
     if _wants_strict_handling(request):
-        raise InvalidField(f"unknown field {shown(first)}; known fields: {', '.join(known)}")
-    request.state.exchange.added[IGNORED_FIELDS_HEADER] = _listed(first, names)
+        raise InvalidField(f"unknown field {shown(names[0])}; known fields: {', '.join(known)}")
+    exchange_of(request).added[IGNORED_FIELDS_HEADER.lower().encode()] = _listed(names).encode()
 
 
-def _listed(first: str, others: Iterable[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     """As many percent-encoded names as fit, separated by commas; "..." if names are left out."""
     listed: list[str] = []
     room = _MAX_HEADER_CHARACTERS - len(_AND_MORE)
-    for name in itertools.chain([first], others):
+    for name in names:
         encoded = quote(name[:room], safe="")
         room -= len(encoded) + len(", ")
         if room < 0 or not encoded:

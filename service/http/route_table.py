@@ -21,8 +21,8 @@ from service.http.apis import (
     openai,
 )
 from service.http.bodies import JSON
-from service.http.middleware import Paths
 from service.http.openapi import Offer, describe_error_body, describe_keys
+from service.http.paths import Paths
 from service.http.routes import (
     files,
     glossaries,

@@ -1,9 +1,9 @@
 """The log format: one JSON object a line, or readable text.
 
 Modules log through the standard library with facts in `extra`; structlog renders the records. The
-request log calls structlog directly, at a third of the cost. A thread writes the lines, so that
-nothing waits for a reader of the log that stands still; lines that wait in too great a number are
-dropped and counted, and so are those that cannot be written.
+request log gives its facts to structlog's processors itself, at a sixth of the cost. A thread
+writes the lines, so that nothing waits for a reader of the log that stands still; lines that wait
+in too great a number are dropped and counted, and so are those that cannot be written.
 
 No client's text is ever logged. An exception's message may contain one, so a traceback shows only
 the exception's type and code locations, except for loggers whose code has no texts.
@@ -124,10 +124,20 @@ def configure_logs(
     root.setLevel(level.upper())
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # lower levels show callback arguments
     direct = [JSONRenderer(serializer=_to_json)] if is_json else renderers
+    writer = structlog.WriteLogger(stream)  # type: ignore[arg-type]
     structlog.configure(
-        processors=[_event_first, add_log_level, stamp, *direct],
-        logger_factory=structlog.WriteLoggerFactory(stream),  # type: ignore[arg-type]
+        processors=[add_log_level, stamp, *direct], logger_factory=lambda *_: writer
     )
+
+
+def log_line(level: int, facts: EventDict) -> None:
+    """Write a line about an event, whose level is not asked for. `facts`, which change, begin with
+    `event`."""
+    configuration, name = structlog.get_config(), logging.getLevelName(level).lower()
+    line: Any = facts
+    for process in configuration["processors"]:
+        line = process(None, name, line)
+    configuration["logger_factory"]().msg(line)
 
 
 def _queued_stderr() -> QueuedStream:
@@ -159,10 +169,6 @@ def _without_message(error: BaseException | None) -> BaseException | None:
     bare.__context__ = _without_message(error.__context__)
     bare.__suppress_context__ = error.__suppress_context__
     return bare.with_traceback(error.__traceback__)
-
-
-def _event_first(_: Any, __: str, event: EventDict) -> EventDict:
-    return {"event": event.pop("event"), **event}
 
 
 def _to_json(event: EventDict, default: Callable[[Any], Any]) -> str:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.errors import DeadlineExceeded, NotReady, Overloaded, ReplicaLost, ServiceError
 from service.http.answers import render_error
 from service.http.error_answers import error_response
+from service.http.head import headers_of
 from service.http.request_log import REQUEST_ID_HEADER, request_id_of
 from service.http.routes.websocket import LEAVING
 from service.http.translating import EVENT_STREAM
@@ -78,7 +79,7 @@ class _Answer:
             return
         error = self._error or ReplicaLost("the replica was lost; the request may be tried again")
         if not self._is_begun:
-            request_id = request_id_of(Headers(scope=self._scope))
+            request_id = request_id_of(headers_of(self._scope))
             answer = error_response(error, request_id, self._scope["path"])
             answer.headers[REQUEST_ID_HEADER] = request_id
             await answer(self._scope, self._receive, self._send)

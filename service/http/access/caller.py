@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
-from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from service.errors import (
@@ -29,6 +28,7 @@ from service.errors import (
 )
 from service.http.access.key_ring import KeyRing
 from service.http.error_answers import GOOGLE
+from service.http.head import HeaderValues
 from service.http.request_fields import KEY_FIELDS
 from service.stores.api_key import EVERYBODY, ApiKey, ClientLimits, Owner
 from service.stores.keys import Used
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from service.http.access.windows import MinuteWindows
 
 GOOGLE_HEADER, _GOOGLE_FIELD = "X-Goog-Api-Key", "key"
+_GOOGLE_NAME = GOOGLE_HEADER.lower().encode()
 _SCHEMES = ("bearer", "deepl-auth-key")
 _IPV6_PREFIX = 64
+_MOST_ADDRESSES = 4096
 UNKNOWN = "unknown"
 _AT_ONCE_RETRY_SECONDS = 1
 _NO_KEY = "Please contact the server operator to get an API key"
@@ -49,13 +51,13 @@ _USED = ("ok", "cancelled")
 """Outcomes of requests whose characters count: answered ones, and those that the client gave up."""
 
 
-def key_of_head(scope: Scope) -> str | None:
+def key_of_head(scope: Scope, headers: HeaderValues) -> str | None:
     """The key in `Authorization`, in Google's header or in the query; None: there is none."""
-    headers = Headers(scope=scope)
-    scheme, _, given = headers.get("authorization", "").strip().partition(" ")
+    authorization = headers.get(b"authorization", b"").decode("latin-1")
+    scheme, _, given = authorization.strip().partition(" ")
     if scheme.lower() in _SCHEMES and given.strip():
         return given.strip()
-    return headers.get(GOOGLE_HEADER) or _key_of_query(scope)
+    return headers.get(_GOOGLE_NAME, b"").decode("latin-1") or _key_of_query(scope)
 
 
 def _key_of_query(scope: Scope) -> str | None:
@@ -70,7 +72,6 @@ def _key_of_query(scope: Scope) -> str | None:
     return None
 
 
-@functools.lru_cache(4096)
 def client_address(host: str | None) -> str:
     """An IPv4 address, or the network of an IPv6 address: one customer has 2^64 addresses.
 
@@ -113,12 +114,15 @@ class Access:
         self.windows, self._limits = windows, limits
         self.is_open = ring is None and limits == ClientLimits()
         self._num_at_once: Counter[str] = Counter()
+        self._client_at = functools.lru_cache(_MOST_ADDRESSES)(self._make_client)
 
     def caller(self, scope: Scope) -> Caller:
         """The caller of a request or a websocket, by its address."""
         host, _ = scope.get("client") or (None, 0)
-        client = Client(f"address/{client_address(host)}", "address", self._limits)
-        return Caller(self, client)
+        return Caller(self, self._client_at(host))
+
+    def _make_client(self, host: str | None) -> Client:
+        return Client(f"address/{client_address(host)}", "address", self._limits)
 
     def client_of_key(self, written: str) -> Client | None:
         """None if keys are off. Raises InvalidKey."""
@@ -192,11 +196,13 @@ class Caller:
         key = self._client.key
         return key.options.characters_per_month if key else 0
 
-    async def enter(self, scope: Scope, *, may_have_key_in_body: bool) -> None:
+    async def enter(
+        self, scope: Scope, headers: HeaderValues, *, may_have_key_in_body: bool
+    ) -> None:
         """Check the request before its body is read. Raises a ServiceError."""
         if self._is_identified:
             return
-        written = key_of_head(scope)
+        written = key_of_head(scope, headers)
         if written is not None or not may_have_key_in_body:
             await self.identify(written)
             return

@@ -26,6 +26,7 @@ from service.http.access.caller import Caller, key_of_head
 from service.http.answers import RequestId, render_error, render_piece
 from service.http.bodies import parse_json
 from service.http.error_answers import unforeseen
+from service.http.head import headers_of
 from service.http.limits import RequestLimits
 from service.http.request_log import RequestRecord, request_id_of
 from service.http.requests import key_of_fields
@@ -58,7 +59,7 @@ async def translate_stream(socket: WebSocket) -> None:
     state = server_state(socket)
     caller = state.access.caller(socket.scope)
     try:
-        await caller.enter(socket.scope, may_have_key_in_body=True)
+        await caller.enter(socket.scope, headers_of(socket.scope), may_have_key_in_body=True)
     finally:
         await caller.leave(None)
     await socket.accept()
@@ -93,11 +94,12 @@ class Connection:
 
     def __init__(self, socket: WebSocket, state: ServerState) -> None:
         self._socket, self._state = socket, state
-        self._id = request_id_of(socket.headers)
+        headers = headers_of(socket.scope)
+        self._id = request_id_of(headers)
         self._numbers = itertools.count(1)
         self._requests: dict[RequestId, _Request] = {}
         self._sending = asyncio.Lock()
-        self._key = key_of_head(socket.scope)
+        self._key = key_of_head(socket.scope, headers)
 
     async def serve(self) -> None:
         """Handle messages until the client disconnects, is idle too long or exceeds a limit."""

@@ -16,6 +16,7 @@ import pytest
 from fastapi import Request
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.types import Message
 
 from service.errors import BodyTooLarge, InvalidText, Overloaded
 from service.http.bodies import (
@@ -26,7 +27,9 @@ from service.http.bodies import (
     parse_json,
     read_multipart,
 )
+from service.http.exchange import Exchange
 from service.http.limits import RequestLimits
+from service.http.route_table import PATHS
 from tests.service.fakes import until
 from tests.service.http.wire_client import ServerProcess, answer_of, read_to_end
 
@@ -58,7 +61,12 @@ def request_with(chunks: Sequence[bytes], kind: bytes = KIND) -> Request:
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", kind)]}
     bodies = SimpleNamespace(bodies=BodyBudget(LIMITS.max_body_bytes))
     app = SimpleNamespace(state=SimpleNamespace(server=bodies))
-    return Request({**scope, "app": app}, receive)
+
+    async def send(_: Message) -> None:
+        """Nothing is answered."""
+
+    exchange = Exchange(scope, receive, send, PATHS.rules("/translate"))
+    return Request({**scope, "app": app, "state": {"exchange": exchange}}, receive)
 
 
 def read(*chunks: bytes, kind: bytes = KIND, limits: RequestLimits = LIMITS) -> MultipartForm:

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from service.app import create_app
-from service.http.middleware import Exchange
+from service.http.exchange import Exchange
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.http.clients import FIELDS

@@ -1,0 +1,19 @@
+"""The headers of a request or a websocket, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.types import Scope
+
+HeaderValues = Mapping[bytes, bytes]
+"""The first value of each header, by its name in lower case, as ASGI gives it."""
+
+
+def headers_of(scope: Scope) -> HeaderValues:
+    return dict(reversed(scope["headers"]))
+
+
+def has_body(headers: HeaderValues) -> bool:
+    """Whether a request with these headers has a body that is not empty."""
+    return headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
