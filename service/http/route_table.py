@@ -9,7 +9,8 @@ from fastapi import FastAPI
 from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.http.apis import (
     deepl,
@@ -78,6 +79,29 @@ download's link is opened from chats and from pages that show it; its name is a 
 may stand in its query."""
 
 
+class RouteFinder:
+    """Finds the route of a method and a path without parameters in a table; the router, which tries
+    one expression after another, finds all others."""
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+        self.routes: dict[tuple[str, str], Route] = {}
+        for route in router.routes:
+            if isinstance(route, Route) and not route.param_convertors:
+                for method in route.methods or ():
+                    self.routes.setdefault((method, route.path), route)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = None
+        if scope["type"] == "http" and not scope.get("root_path"):
+            route = self.routes.get((scope["method"], scope["path"]))
+        if route is None:
+            await self._router(scope, receive, send)
+        else:
+            scope.update(router=self._router, endpoint=route.endpoint, path_params={})
+            await route.handle(scope, receive, send)
+
+
 class DescribedApp(FastAPI):
     """An app whose OpenAPI document says how keys are sent, if the server reads keys, and whose
     errors are answered by its own middleware alone.
@@ -90,7 +114,7 @@ class DescribedApp(FastAPI):
             self.add_route(self.openapi_url, _answer_document, include_in_schema=False)
 
     def build_middleware_stack(self) -> ASGIApp:
-        app: ASGIApp = self.router
+        app: ASGIApp = RouteFinder(self.router)
         for middleware, arguments, options in reversed(self.user_middleware):
             app = middleware(app, *arguments, **options)
         return app
