@@ -112,23 +112,44 @@ async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) ->
     """Await `work`; if the client disconnects first, cancel it and raise ClientGone."""
     task = asyncio.current_task()
     assert task is not None
-    leaving = asyncio.ensure_future(_cancel_on_disconnect(task, request))
+    guard = _Guard(task, request)
     try:
         return await work
     except asyncio.CancelledError:
-        if leaving.done() and not task.uncancel():
+        if guard.has_cancelled and not task.uncancel():
             raise ClientGone("the client disconnected") from None
         raise
     finally:
-        leaving.cancel()
+        guard.end()
 
 
-async def _cancel_on_disconnect(task: asyncio.Task[Any], request: Request) -> None:
-    """Cancel `task` on disconnect; a failing `receive` counts as one."""
-    with contextlib.suppress(Exception):
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-    task.cancel()
+class _Guard:
+    """Cancels a task when its client disconnects. Work that ends in its first turn of the event
+    loop, such as from the cache, needs no second task that watches for this."""
+
+    def __init__(self, guarded: asyncio.Task[Any], request: Request) -> None:
+        self._guarded, self._request = guarded, request
+        self._begin = guarded.get_loop().call_soon(self._watch_beside)
+        self._watching: asyncio.Task[None] | None = None
+
+    @property
+    def has_cancelled(self) -> bool:
+        return self._watching is not None and self._watching.done()
+
+    def end(self) -> None:
+        self._begin.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
+
+    def _watch_beside(self) -> None:
+        self._watching = asyncio.ensure_future(self._watch())
+
+    async def _watch(self) -> None:
+        """A failing `receive` counts as a disconnect."""
+        with contextlib.suppress(Exception):
+            while (await self._request.receive())["type"] != "http.disconnect":
+                pass
+        self._guarded.cancel()
 
 
 class EventStream(StreamingResponse):

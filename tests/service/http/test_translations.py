@@ -118,6 +118,31 @@ async def test_a_client_that_leaves_frees_its_slot_and_leaves_no_task_behind(
     assert '"status":499' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("num_turns", [0, 1, 2, 3])
+async def test_only_work_that_waits_has_a_task_that_watches_for_its_client(num_turns: int) -> None:
+    """What the cache answers at once pays for none."""
+    made = list[str]()
+
+    def make_task(loop: asyncio.AbstractEventLoop, work: Any, **given: Any) -> asyncio.Task[Any]:
+        made.append(work.__qualname__)
+        return asyncio.Task(work, loop=loop, **given)
+
+    async def receive() -> dict[str, Any]:
+        return await asyncio.Event().wait() and {}
+
+    async def work() -> int:
+        for _ in range(num_turns):
+            await asyncio.sleep(0)
+        return num_turns
+
+    before = asyncio.all_tasks()
+    asyncio.get_running_loop().set_task_factory(make_task)
+    assert await until_disconnected(Request({"type": "http"}, receive), work()) == num_turns
+    assert len(made) == min(num_turns, 1)
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+
+
 @pytest.mark.parametrize("is_client_gone_too", [False, True])
 async def test_a_cancellation_from_outside_stays_one(is_client_gone_too: bool) -> None:
     leaving = asyncio.Event()
@@ -132,7 +157,8 @@ async def test_a_cancellation_from_outside_stays_one(is_client_gone_too: bool) -
     await asyncio.sleep(0)
     if is_client_gone_too:
         leaving.set()
-        await asyncio.sleep(0)
+        while not task.cancelling():
+            await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
