@@ -74,30 +74,31 @@ class ServerState:
         limits.check_length("target_prefix", wanted.prefixes)
         if num_characters is None:
             num_characters = sum(map(len, wanted.texts))
-        stored = await self._stored_glossary(caller, wanted)
-        if num_weighted is None:
-            num_weighted = wanted.weighted(
-                num_characters,
-                self.dispatcher.default_beam_size,
-                limits.max_target_tokens,
-                stored,
-            )
-        await caller.charge(num_characters, num_weighted)
+        stored = None
+        if isinstance(wanted.glossary, str):
+            stored = await self._stored_glossary(caller, wanted.glossary, wanted.pair)
+        if not self.access.is_open:
+            if num_weighted is None:
+                default_beam_size = self.dispatcher.default_beam_size
+                most_tokens = limits.max_target_tokens
+                num_weighted = wanted.weighted(
+                    num_characters, default_beam_size, most_tokens, stored
+                )
+            await caller.charge(num_characters, num_weighted)
         return wanted.job(limits.deadline_seconds, caller.name, stored)
 
-    async def _stored_glossary(self, caller: Caller, wanted: TranslateRequest) -> Glossary | None:
-        """The glossary that the request names. Raises a ServiceError."""
-        if not isinstance(wanted.glossary, str):
-            return None
+    async def _stored_glossary(
+        self, caller: Caller, name: str, languages: tuple[str, str]
+    ) -> Glossary:
+        """The glossary of the name. Raises a ServiceError."""
         await caller.identify(None)
         if self.glossaries is None:
             raise UnknownGlossary(f"there is no such glossary: {_NEEDS_DATABASE}")
-        (source, target), pair = wanted.pair, None
+        (source, target), pair = languages, None
         if source != AUTO:
             known = self.dispatcher.known_language
             pair = known("source", source), known("target", target)
-        load = self.glossaries.load
-        return await run_in_threadpool(load, wanted.glossary, caller.owner, pair)
+        return await run_in_threadpool(self.glossaries.load, name, caller.owner, pair)
 
     def direct_pair(self, source: str, target: str) -> tuple[str, str]:
         """The server's codes of a pair that one model has. Raises UnsupportedLanguage or
