@@ -1,4 +1,5 @@
-"""The headers of a request or a websocket, by name."""
+"""What comes with a request or a websocket before its body: the headers by name, and a future of
+its connection."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Mapping
 
 from starlette.types import Scope
 
+LOST = "dragoman.connection_lost"
+"""The ASGI extension of our own server: a future that is done once the connection is lost."""
 HeaderValues = Mapping[bytes, bytes]
 """The first value of each header, by its name in lower case, as ASGI gives it."""
 

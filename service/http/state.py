@@ -79,10 +79,11 @@ class ServerState:
             stored = await self._stored_glossary(caller, wanted.glossary, wanted.pair)
         if not self.access.is_open:
             if num_weighted is None:
-                default_beam_size = self.dispatcher.default_beam_size
-                most_tokens = limits.max_target_tokens
                 num_weighted = wanted.weighted(
-                    num_characters, default_beam_size, most_tokens, stored
+                    num_characters,
+                    self.dispatcher.default_beam_size,
+                    limits.max_target_tokens,
+                    stored,
                 )
             await caller.charge(num_characters, num_weighted)
         return wanted.job(limits.deadline_seconds, caller.name, stored)

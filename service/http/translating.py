@@ -17,6 +17,7 @@ from service.documents.formats import format_of
 from service.errors import ClientGone, DocumentTooLarge, MissingField
 from service.http.bodies import MULTIPART, SentFile
 from service.http.file_store import StoredFile
+from service.http.head import LOST
 from service.http.limits import RequestLimits
 from service.http.request_log import RequestRecord
 from service.http.requests import RequestFields, read_fields
@@ -124,22 +125,31 @@ async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) ->
 
 
 class _Guard:
-    """Cancels a task when its client disconnects. Work that ends in its first turn of the event
-    loop, such as from the cache, needs no second task that watches for this."""
+    """Cancels a task when its client disconnects. Our own server says so by a future; from any
+    other a second task must receive it, once the work has not ended in its first turn of the event
+    loop."""
 
     def __init__(self, guarded: asyncio.Task[Any], request: Request) -> None:
-        self._guarded, self._request = guarded, request
-        self._begin = guarded.get_loop().call_soon(self._watch_beside)
+        self._guarded, self._request, self.has_cancelled = guarded, request, False
+        self._lost: asyncio.Future[None] | None = request.scope.get("extensions", {}).get(LOST)
+        self._begin: asyncio.Handle | None = None
         self._watching: asyncio.Task[None] | None = None
-
-    @property
-    def has_cancelled(self) -> bool:
-        return self._watching is not None and self._watching.done()
+        if self._lost is not None:
+            self._lost.add_done_callback(self._cancel)
+        else:
+            self._begin = guarded.get_loop().call_soon(self._watch_beside)
 
     def end(self) -> None:
-        self._begin.cancel()
+        if self._lost is not None:
+            self._lost.remove_done_callback(self._cancel)
+        if self._begin is not None:
+            self._begin.cancel()
         if self._watching is not None:
             self._watching.cancel()
+
+    def _cancel(self, _: object = None) -> None:
+        self.has_cancelled = True
+        self._guarded.cancel()
 
     def _watch_beside(self) -> None:
         self._watching = asyncio.ensure_future(self._watch())
@@ -149,7 +159,7 @@ class _Guard:
         with contextlib.suppress(Exception):
             while (await self._request.receive())["type"] != "http.disconnect":
                 pass
-        self._guarded.cancel()
+        self._cancel()
 
 
 class EventStream(StreamingResponse):

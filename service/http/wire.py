@@ -27,6 +27,7 @@ from websockets.server import ServerProtocol
 
 from service.errors import HeadTooLarge, InvalidHttp, ServiceError, shown
 from service.http.error_answers import SECURITY_HEADERS, error_of, error_response
+from service.http.head import LOST
 
 MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100
@@ -80,6 +81,11 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = _PipelineFlow(transport, self.pipeline)
+        self._extensions = {LOST: self.loop.create_future()}
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self._extensions[LOST].set_result(None)
 
     def data_received(self, data: bytes) -> None:
         if self._is_refused:
@@ -94,6 +100,7 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
             raise InvalidHttp(f"more than {_MAX_PIPELINED} requests wait for an answer")
         self._is_in_head, self._num_headers = True, 0
         super().on_message_begin()
+        self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item]
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._num_headers += 1

@@ -14,6 +14,8 @@ from fastapi import Request
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.errors import ClientGone
+from service.http.head import LOST
 from service.http.translating import until_disconnected
 from service.observability.logs import configure_logs
 from service.settings import Settings
@@ -21,6 +23,8 @@ from service.translation.dispatcher import Dispatcher
 from service.translation.translator import Pieces
 from tests.service.fakes import FakeRunner, eventually, fake_model, until
 from tests.service.http.clients import EVENTS, FIELDS, events_of
+from tests.service.http.wire_client import head
+from tests.service.served import served
 
 
 def test_pieces_join_to_the_final_event_which_has_what_the_plain_answer_has(
@@ -116,6 +120,39 @@ async def test_a_client_that_leaves_frees_its_slot_and_leaves_no_task_behind(
     assert 'endpoint="/translate",outcome="cancelled"} 1.0' in exported
     assert 'finish_reason="cancelled",model="fake"} 1.0' in exported
     assert '"status":499' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("leaves_at", [0, 1, 3])
+async def test_a_connection_that_is_lost_ends_its_work_without_a_task(leaves_at: int) -> None:
+    """As our own server tells it; the work ends in the next turn of the event loop."""
+    lost = asyncio.get_running_loop().create_future()
+    scope = {"type": "http", "extensions": {LOST: lost}}
+    before = asyncio.all_tasks()
+    task = asyncio.ensure_future(until_disconnected(Request(scope), asyncio.Event().wait()))
+    for _ in range(leaves_at):
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {*before, task}
+    lost.set_result(None)
+    with pytest.raises(ClientGone):
+        await task
+
+
+def test_a_client_that_closes_its_connection_frees_its_slot_by_the_next_step() -> None:
+    """At a server with sockets, where no task receives."""
+    runner = FakeRunner()
+    runner.gate.clear()
+    app = create_app(Settings(), [fake_model(runner)])
+    body = json.dumps({**FIELDS, "q": "x" * 30}).encode()
+    kind, size = "Content-Type: application/json", f"Content-Length: {len(body)}"
+    with served(app) as server:
+        with server.connect() as client:
+            client.sendall(head("/translate", kind, size) + body)
+            until(runner.is_stepping.is_set)
+        cancelled = 'endpoint="/translate",outcome="cancelled"} 1.0'
+        until(lambda: cancelled in server.metrics())
+        runner.gate.set()
+        until(lambda: runner.num_free_slots == runner.max_slots)
+        assert runner.num_steps <= 2
 
 
 @pytest.mark.parametrize("num_turns", [0, 1, 2, 3])
