@@ -89,7 +89,7 @@ class SuggestedTranslations:
         if not self._has_suggestion(job):
             return results
         return [
-            self._suggested(job, text, result)
+            self._suggested(job, text, result) if isinstance(text, str) else result
             for text, result in zip(job.texts, results, strict=True)
         ]
 

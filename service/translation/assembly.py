@@ -19,6 +19,7 @@ from service.translation.checks.numbers import Numbers, find_numbers, unmatched
 from service.translation.checks.omissions import omitted
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.language.segmentation import has_digits
+from service.translation.markup.coded_text import CodedText, Text, TextPart, plain_text
 from service.translation.preparation import Preparation
 from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import LOST
@@ -81,13 +82,14 @@ class Assembly:
 
     def results(self) -> list[TranslationResult]:
         """One result for each text, when all sentences are read."""
-        return [self._result(document) for document in self.documents]
+        pairs = zip(self.work.texts, self.documents, strict=True)
+        return [self._result(text, document) for text, document in pairs]
 
     def is_complete(self, unit: Sentence) -> bool:
         """Whether a unit and the sentences in attributes of its tags are read."""
         return all(needed in self._results for needed in (unit, *unit.attributes))
 
-    def rendered(self, unit: Sentence, rank: int = 0) -> str:
+    def rendered(self, unit: Sentence, rank: int = 0) -> list[TextPart]:
         """The translation of a complete unit as it is written: the version of this rank, or the
         last that a sentence has."""
         go_on()
@@ -101,19 +103,26 @@ class Assembly:
         versions = self._results[sentence].versions
         return versions[min(rank, len(versions) - 1)]
 
-    def _result(self, document: Document) -> TranslationResult:
+    def _result(self, text: Text, document: Document) -> TranslationResult:
         results = [self._results[sentence] for sentence in document.sentences]
-        if document.is_one_sentence:
-            versions = [version.text for version in results[0].versions]
+        coded = None
+        if document.is_one_sentence and isinstance(text, str):
+            texts = [version.text for version in results[0].versions]
         else:
             num_versions = max((len(result.versions) for result in results), default=1)
             versions = [
                 document.join([self.rendered(unit, rank) for unit in document.units])
                 for rank in range(num_versions)
             ]
-        best, *others = _without_likes(versions) if len(versions) > 1 else versions
+            texts = [*map(plain_text, versions)]
+            coded = CodedText.of(versions[0]) if isinstance(text, CodedText) else None
+        best, *others = _without_likes(texts) if len(texts) > 1 else texts
         return TranslationResult(
-            text=best, alternatives=others, sentences=[*results], model=self._model
+            text=best,
+            alternatives=others,
+            sentences=[*results],
+            model=self._model,
+            coded=coded,
         )
 
     def _read(
@@ -222,13 +231,13 @@ class Assembly:
 
     def _checks(self, sentence: Sentence, version: Version, best: Hypothesis) -> list[Check]:
         tags = [item for items in sentence.tag_items for item in items if isinstance(item, str)]
-        attributes = {unit: "" for unit in sentence.attributes}
+        attributes = dict.fromkeys(sentence.attributes, ())
         target = read(sentence, version)
         found = check_sentence(
             sentence.read(),
             target,
             (self.work.source, self.work.target),
-            ("".join(tags), render(sentence, version, attributes) if tags else ""),
+            ("".join(tags), plain_text(render(sentence, version, attributes)) if tags else ""),
             is_complete=best.finish_reason == "stop",
         )
         words = omitted(sentence.text, version.links, self.work.source)

@@ -12,6 +12,7 @@ from service.errors import NotReady, ServiceError
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.language.detection import Detection, LanguageDetector
 from service.translation.leases import Leases, ModelChanged
+from service.translation.markup.coded_text import Text
 from service.translation.options import final_options
 from service.translation.passage import Passage
 from service.translation.preparation import sample_of
@@ -234,7 +235,7 @@ class Dispatcher:
     def _detect(
         self,
         routes: Routes,
-        texts: Sequence[str],
+        texts: Sequence[Text],
         candidates: Sequence[str],
         text_format: TextFormat,
         preferred: Sequence[str],
@@ -243,7 +244,7 @@ class Dispatcher:
         return self._detector.detect_all(_samples(texts, text_format), candidates, expected)
 
 
-def _samples(texts: Sequence[str], text_format: TextFormat) -> Iterator[str]:
+def _samples(texts: Sequence[Text], text_format: TextFormat) -> Iterator[str]:
     for text in texts:
         go_on()
         yield sample_of(text, text_format)

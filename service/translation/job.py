@@ -9,6 +9,7 @@ from typing import Literal
 from model.decoding.options import DecodingOptions
 from service.engine.ticket import NO_TICKET, Ticket
 from service.translation.glossary import Glossary
+from service.translation.markup.coded_text import Text
 
 AUTO = "auto"
 TextFormat = Literal["text", "html", "auto"]
@@ -24,7 +25,8 @@ Inspection = Literal["attention", "search"]
 class TranslationJob:
     """What to translate and how. Absent options are the model's defaults.
 
-    `source`: a language code, or "auto" to detect it; `beam_size` None: the model's, or as many as
+    `texts`: strings, or the texts with codes of a document, whatever the `format`; `source`: a
+    language code, or "auto" to detect it; `beam_size` None: the model's, or as many as
     the alternatives need; `options`: fields of `DecodingOptions` to override, of which a sampling
     option selects sampling; `prefixes`: required beginnings of the first sentences' translations;
     `model`: the only model allowed, None is any; `is_aligned`: whether sentences get their word
@@ -34,7 +36,7 @@ class TranslationJob:
     translations must have.
     """
 
-    texts: Sequence[str]
+    texts: Sequence[Text]
     source: str
     target: str
     beam_size: int | None = None
@@ -61,7 +63,7 @@ class ModelJob:
     """
 
     job: TranslationJob
-    texts: Sequence[str]
+    texts: Sequence[Text]
     places: Sequence[int]
     source: str
     target: str

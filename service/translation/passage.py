@@ -96,10 +96,8 @@ class Passage:
 
     async def _translate_to_pivot(self) -> tuple[ModelJob, Sequence[Pivot]]:
         """Translate the texts with the first model -> the job of the last."""
-        pivots = [
-            Pivot.of(self._route[0].target, result)
-            for result in await self._first.translate(self._assembly)
-        ]
+        results = await self._first.translate(self._assembly)
+        pivots = [Pivot.of(self._route[0].target, result) for result in results]
         job = dataclasses.replace(self.work.job, ticket=self.work.ticket.admitted())
-        texts = [pivot.text for pivot in pivots]
+        texts = [result.written for result in results]
         return dataclasses.replace(self.work, job=job, texts=texts), pivots

@@ -17,6 +17,8 @@ from service.translation.language.segmentation import (
     is_one_sentence,
     is_spaced,
 )
+from service.translation.markup.coded_flow import coded_flows
+from service.translation.markup.coded_text import CodedText, Text
 from service.translation.markup.elements import is_html
 from service.translation.markup.flow import MARK
 from service.translation.markup.inline import has_marks, text_flow
@@ -82,12 +84,14 @@ class Preparation:
     def _prefixes(self) -> Prefixes:
         return Prefixes(self.tokenizer, self.work, self._limits.target_tokens)
 
-    def _parse(self, text: str) -> Document:
+    def _parse(self, text: Text) -> Document:
         """The text's document. Between a language and itself nothing is translated."""
         go_on()
         work = self.work
         if work.source == work.target:
-            return Document([text])
+            return Document(text.parts if isinstance(text, CodedText) else [text])
+        if isinstance(text, CodedText):
+            return Document(self._cutter.items(coded_flows(text, self._find_kept)))
         if _is_written_as_html(text, work.job.format):
             return Document(self._cutter.items(take_apart(text, self._find_kept)))
         if self._is_plain(text):
@@ -144,8 +148,10 @@ class Preparation:
         return self._entrance.count(text)
 
 
-def sample_of(text: str, text_format: TextFormat) -> str:
-    """Text to detect the language of: of HTML what a reader sees."""
+def sample_of(text: Text, text_format: TextFormat) -> str:
+    """Text to detect the language of: of HTML and text with codes what a reader sees."""
+    if isinstance(text, CodedText):
+        return text.read()
     return visible_text(text, _SAMPLE) if _is_written_as_html(text, text_format) else text
 
 

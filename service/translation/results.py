@@ -21,6 +21,7 @@ from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Check
 from service.translation.confidence import WordConfidence
 from service.translation.language.detection import Detection
+from service.translation.markup.coded_text import CodedText, Text
 from service.translation.sentence.document import Sentence
 from service.translation.sentence.stages import Version
 
@@ -136,11 +137,18 @@ class TextDetail:
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationResult(TextDetail):
-    """One text's translation; `alternatives` are the next best, `detection` is set if requested."""
+    """One text's translation; `alternatives` are the next best, `detection` is set if requested,
+    `coded` if the text has codes."""
 
     text: str
     alternatives: list[str]
     detection: Detection | None = None
+    coded: CodedText | None = None
+
+    @property
+    def written(self) -> Text:
+        """The translation, with the codes of a text that has any."""
+        return self.text if self.coded is None else self.coded
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from service.engine.sentence_task import SentenceOutcome, Update
 from service.translation.assembly import Assembly
+from service.translation.markup.coded_text import TextPart, plain_text
 from service.translation.results import TextPiece
 from service.translation.sentence.document import Document
 from service.translation.sentence.rendering import escape
@@ -73,7 +74,8 @@ class JobStream:
             await self._read(self._assembly, update.index, update.outcome)
             unit = text.units[sentence]
             if self._assembly.is_complete(unit):
-                text.assembler.finish(text.numbers[unit], self._assembly.rendered(unit))
+                rendered = plain_text(self._assembly.rendered(unit))
+                text.assembler.finish(text.numbers[unit], rendered)
 
 
 @contextlib.asynccontextmanager
@@ -139,11 +141,11 @@ class _StreamedText:
 class _EscapingDecoder:
     """Decodes a plain sentence as it is written in the answer."""
 
-    def __init__(self, decoder: StreamDecoder, escapes: Mapping[str, str]) -> None:
+    def __init__(self, decoder: StreamDecoder, escapes: Mapping[str, TextPart]) -> None:
         self._decoder, self._escapes = decoder, escapes
 
     def push(self, token: int) -> str:
-        return escape(self._decoder.push(token), self._escapes)
+        return plain_text(escape(self._decoder.push(token), self._escapes))
 
 
 class StreamAssembler:

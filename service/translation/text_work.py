@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -62,7 +62,7 @@ def go_on() -> None:
         raise Unwanted
 
 
-def num_characters(texts: Iterable[str]) -> int:
+def num_characters(texts: Iterable[Sized]) -> int:
     """The characters of texts, of which any has at least one."""
     return sum(len(text) + 1 for text in texts)
 

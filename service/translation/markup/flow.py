@@ -16,6 +16,7 @@ from typing import NamedTuple
 import regex
 
 from model.text.spans import Span
+from service.translation.markup.coded_text import Code, TextPart, merged
 
 MARK = "\ufffc"
 """Stands for one kept string (OBJECT REPLACEMENT CHARACTER)."""
@@ -32,7 +33,7 @@ CONTENT_ESCAPES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 class Kept(NamedTuple):
     """A kept string: as it is written in the source, and as it reads."""
 
-    written: str
+    written: tuple[TextPart, ...]
     text: str
 
 
@@ -44,7 +45,7 @@ class Tag(NamedTuple):
     """
 
     offset: int
-    written: tuple[str | Flow, ...]
+    written: tuple[TextPart | Flow, ...]
     number: int
     partner: int | None = None
 
@@ -66,16 +67,17 @@ class Flow:
     text: str
     kept: Sequence[Kept] = ()
     tags: Sequence[Tag] = ()
-    written: Mapping[int, str] = field(default_factory=dict)
+    written: Mapping[int, tuple[TextPart, ...]] = field(default_factory=dict)
     escapes: Mapping[str, str] = field(default_factory=dict)
 
-    def spell(self, start: int, end: int) -> str:
+    def spell(self, start: int, end: int) -> Iterator[TextPart]:
         """The source's spelling of text[start:end], without tags."""
-        parts, position = [], start
-        for offset in _between(self._odd, start, end):
-            parts += [self.text[position:offset], self.written[offset]]
+        position = start
+        for offset in _between(self._odd, start, end) if self.written else ():
+            yield self.text[position:offset]
+            yield from self.written[offset]
             position = offset + 1
-        return "".join([*parts, self.text[position:end]])
+        yield self.text[position:end]
 
     def kept_between(self, start: int, end: int) -> Sequence[Kept]:
         """The kept strings of text[start:end]."""
@@ -104,7 +106,7 @@ class Flow:
     def _odd(self) -> Sequence[int]:
         return sorted(self.written)
 
-    def odd_between(self, start: int, end: int) -> Iterator[tuple[str, str]]:
+    def odd_between(self, start: int, end: int) -> Iterator[tuple[str, tuple[TextPart, ...]]]:
         """The characters of text[start:end] that the source writes otherwise, and how."""
         odd = _between(self._odd, start, end)
         return ((self.text[offset], self.written[offset]) for offset in odd)
@@ -123,7 +125,7 @@ class FlowBuilder:
         self._parts: list[str] = []
         self._length = 0
         self._tags: list[Tag] = []
-        self._written: dict[int, str] = {}
+        self._written: dict[int, tuple[TextPart, ...]] = {}
         self._kept: dict[int, Kept] = {}
 
     @property
@@ -141,33 +143,35 @@ class FlowBuilder:
             self._parts.append(text)
             self._length += len(text)
 
-    def add_written(self, char: str, written: str) -> None:
+    def add_written(self, char: str, written: TextPart) -> None:
         """Add one character that is written otherwise."""
         if char != written:
-            self._written[self._length] = written
+            self._written[self._length] = (written,)
         self.add(char)
 
     def add_unread(self, written: str) -> None:
         """Add to the last character what the source has after it and a reader does not see."""
-        last = self._written.get(self._length - 1, self._parts[-1][-1])
-        self._written[self._length - 1] = last + written
+        last = self._length - 1
+        self._written[last] = (*self._written.get(last, (self._parts[-1][-1],)), written)
 
-    def add_kept(self, written: str, text: str) -> None:
+    def add_kept(self, written: TextPart, text: str) -> None:
         """Add a string to keep."""
-        self._kept[self._length] = Kept(written, text)
+        self._kept[self._length] = Kept((written,), text)
         self.add(MARK)
 
-    def add_unseen(self, white_space: str) -> None:
-        """Add white space that does not count, because white space precedes it."""
-        if self._tags and self._tags[-1].offset == self._length:
+    def add_space(self, written: str) -> None:
+        """Add white space, which reads as one space, or as nothing after another one."""
+        if not self.end.endswith(" "):
+            self.add_written(" ", written)
+        elif self._tags and self._tags[-1].offset == self._length:
             last = self._tags[-1]
-            written = (*last.written, white_space)
-            self._tags[-1] = last._replace(written=written)
+            self._tags[-1] = last._replace(written=(*last.written, written))
         else:
-            before = self._written.get(self._length - 1, " ")
-            self._written[self._length - 1] = before + white_space
+            self.add_unread(written)
 
-    def add_tag(self, written: tuple[str | Flow, ...], number: int, partner: int | None) -> None:
+    def add_tag(
+        self, written: tuple[TextPart | Flow, ...], number: int, partner: int | None
+    ) -> None:
         self._tags.append(Tag(self._length, written, number, partner))
 
     def build(self) -> Flow:
@@ -215,18 +219,19 @@ class FlowBuilder:
 
     def _keep_span(self, text: str, span: Span) -> Kept:
         """The span with the tags inside, as written and as read."""
-        written, read, position = [], [], span.start
+        written: list[TextPart] = []
+        shown, position = [], span.start
         for tag in [*self._inner_tags(span), None]:
             end = span.end if tag is None else tag.offset
             for offset in range(position, end):
                 inner = self._kept.get(offset)
                 char = text[offset]
-                written.append(inner.written if inner else self._written.get(offset, char))
-                read.append(inner.text if inner else char)
+                written += inner.written if inner else self._written.get(offset, char)
+                shown.append(inner.text if inner else char)
             position = end
             if tag is not None:
-                written += [spell_part(part) for part in tag.written]
-        return Kept("".join(written), "".join(read))
+                written += itertools.chain.from_iterable(map(spell_part, tag.written))
+        return Kept(tuple(merged(written)), "".join(shown))
 
 
 def _shifted(length: int, spans: Sequence[Span]) -> Sequence[int]:
@@ -270,6 +275,8 @@ def _formulas(text: str, tags: Sequence[Tag]) -> Iterator[Span]:
 
 def _is_script(tag: Tag, name: str = "su[bp]") -> bool:
     written = tag.written[0]
+    if isinstance(written, Code):
+        return written.is_script and name != "sub"
     found = isinstance(written, str) and regex.match(rf"<{name}[\s>]", written, regex.IGNORECASE)
     return bool(found)
 
@@ -289,6 +296,6 @@ def _is_symbol(base: str) -> bool:
     return len(base) <= 2 or not (base.islower() or base.istitle())
 
 
-def spell_part(part: str | Flow) -> str:
+def spell_part(part: TextPart | Flow) -> Iterable[TextPart]:
     """A part of a tag as the source has it."""
-    return part if isinstance(part, str) else part.spell(0, len(part.text))
+    return part.spell(0, len(part.text)) if isinstance(part, Flow) else (part,)

@@ -41,7 +41,8 @@ _ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
 _SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
 _HAS_LETTER = regex.compile(r"\p{L}")
 _HAS_WORD = regex.compile(r"(?V1)[^\s\p{Extended_Pictographic}\uFE0F\u200D]|[0-9]")
-_LONGEST_SYMBOL, _MOST_TAGS = 12, 6
+LONGEST_SYMBOL, MOST_TAGS = 12, 6
+"""The most characters of a symbol or of a note's number, and tags around it."""
 _NUMBER = regex.compile(r"[\[(]?[\d,–*†‡§]+[\])]?")
 _NOTED = regex.compile(r"(?:\p{L}\p{Ll}{2}|\p{Lo}|[.,;:!?\"”’)。，；：！？」』])\Z")
 """What a note's number stands after; it is a part of a formula after other letters and digits."""
@@ -134,16 +135,15 @@ class _Page:
         """The index after a link whose text is only a symbol, such as `#` or `¶`, or after the
         number of a note; None for any other."""
         partner, name = self._partners.get(index), self._tokens[index].name
-        if name not in ("a", "sup") or partner is None or partner > index + _MOST_TAGS:
+        if name not in ("a", "sup") or partner is None or partner > index + MOST_TAGS:
             return None
         inner = [t for t in self._tokens[index + 1 : partner] if t.kind is Kind.TEXT]
-        if sum(token.end - token.start for token in inner) > _LONGEST_SYMBOL:
+        if sum(token.end - token.start for token in inner) > LONGEST_SYMBOL:
             return None
         text = html.unescape("".join(map(self._written, inner)))
         if name == "a":
             return partner + 1 if _SYMBOL.fullmatch(text) else None
-        is_note = _NUMBER.fullmatch(text) and _NOTED.search(self._flow.end)
-        return partner + 1 if is_note else None
+        return partner + 1 if is_note(text, self._flow.end) else None
 
     def _keep_element(self, start: int, end: int) -> None:
         """Keep tokens[start:end]: as a word of the text if the element is inline and has text."""
@@ -153,10 +153,10 @@ class _Page:
             self._keep_string(written)
             return
         inner = [self._written(t) for t in self._tokens[start:end] if t.kind is Kind.TEXT]
-        read = "".join(run.read or run.written for text in inner for run in _runs(text))
-        if _HAS_WORD.search(read):
+        read = "".join(run.read or run.written for text in inner for run in read_runs(text))
+        if has_word(read):
             self._flow.add_kept(written, read)
-        else:  # an icon or emoji
+        else:
             self._flow.add_tag((written,), start, None)
 
     def _add_tag(self, index: int) -> None:
@@ -201,9 +201,9 @@ class _Page:
         return (*parts, written[position:]) if parts else (written,)
 
     def _add_text(self, text: str) -> None:
-        for run in _runs(text):
-            if run.is_space and self._flow.end.endswith(" "):
-                self._flow.add_unseen(run.written)
+        for run in read_runs(text):
+            if run.is_space:
+                self._flow.add_space(run.written)
             else:
                 _add_run(self._flow, run.written, run.read)
 
@@ -217,6 +217,16 @@ class _Page:
         if not self._flow.is_empty:
             self._parts.append(self._flow.build())
             self._flow = FlowBuilder(CONTENT_ESCAPES, self._find)
+
+
+def has_word(text: str) -> bool:
+    """Whether a string to keep reads as a word; an icon or emoji does not."""
+    return _HAS_WORD.search(text) is not None
+
+
+def is_note(text: str, before: str) -> bool:
+    """Whether a superscript is the number of a note to what stands `before` it."""
+    return bool(_NUMBER.fullmatch(text) and _NOTED.search(before))
 
 
 def _add_run(flow: FlowBuilder, written: str, read: str | None) -> None:
@@ -248,12 +258,12 @@ def _text_attributes(tag: str, element: str) -> list[tuple[int, int, str]]:
 
 def _attribute_flow(value: str, quote: str, find: FindKept) -> Flow:
     flow = FlowBuilder(_ATTRIBUTE_ESCAPES if quote == '"' else _SINGLE_QUOTED_ESCAPES, find)
-    for run in _runs(value):
+    for run in read_runs(value):
         _add_run(flow, run.written, run.read)
     return flow.build()
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
     """A part of the source's text. `read` is what it means: the text itself, one character, one
     space, or None for a reference that stands for nothing known."""
 
@@ -262,17 +272,17 @@ class _Run(NamedTuple):
     is_space: bool = False
 
 
-def _runs(text: str) -> Iterator[_Run]:
+def read_runs(text: str) -> Iterator[Run]:
     """Cut text between tags at character references and white space; joined, the written parts are
     the text."""
     for match in _PARTS.finditer(text):
         written = match.group()
         if match.lastgroup == "space":
-            yield _Run(written, " ", is_space=True)
+            yield Run(written, " ", is_space=True)
         elif written.startswith("&") and len(written) > 1:
-            yield _Run(written, _meaning(written))
+            yield Run(written, _meaning(written))
         else:
-            yield _Run(written, written)
+            yield Run(written, written)
 
 
 def _meaning(reference: str) -> str | None:

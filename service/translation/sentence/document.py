@@ -9,12 +9,13 @@ from typing import Union
 
 from model.text.spans import Span
 from service.translation.language.segmentation import Piece, spaced_gap
+from service.translation.markup.coded_text import Code, TextPart, plain_text
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
 from service.translation.sentence.capitals import is_in_capitals
 
-Item = Union[str, "Sentence"]
-"""A string that stays, or a sentence."""
+Item = Union[TextPart, "Sentence"]
+"""A string or code that stays, or a sentence."""
 Cut = Callable[[str, bool], Sequence[Piece]]
 """Cuts a flow's text into pieces; the flag says that it is all in capitals."""
 
@@ -31,7 +32,7 @@ class Sentence:
     kept: Sequence[Kept] = ()
     tags: Sequence[SentenceTag] = ()
     tag_items: Sequence[Sequence[Item]] = ()
-    escapes: Mapping[str, str] = field(default_factory=dict)
+    escapes: Mapping[str, TextPart] = field(default_factory=dict)
     is_in_capitals: bool = False
 
     @property
@@ -57,14 +58,14 @@ class Document:
     """One text as items in order. Without sentences its translation is the text itself."""
 
     def __init__(self, items: Iterable[Item]) -> None:
-        self._gaps = [""]
+        self._gaps: list[list[TextPart]] = [[]]
         self.units: list[Sentence] = []
         for item in items:
-            if isinstance(item, str):
-                self._gaps[-1] += item
-            else:
+            if isinstance(item, Sentence):
                 self.units.append(item)
-                self._gaps.append("")
+                self._gaps.append([])
+            elif item:
+                self._gaps[-1].append(item)
         tagged = (unit for unit in self.units if unit.tags)
         attributes = [sentence for unit in tagged for sentence in unit.attributes]
         self.sentences = [*self.units, *attributes]
@@ -74,7 +75,7 @@ class Document:
     @property
     def is_one_sentence(self) -> bool:
         """Whether it is one sentence that is written as it reads, and nothing else."""
-        if len(self.sentences) != 1 or self._gaps != ["", ""]:
+        if len(self.sentences) != 1 or any(self._gaps):
             return False
         (sentence,) = self.sentences
         return sentence.is_bare and not sentence.escapes
@@ -82,14 +83,17 @@ class Document:
     @property
     def gaps(self) -> Sequence[str]:
         """The text before each unit's translation, and after the last."""
-        return self._gaps
+        return [*map(plain_text, self._gaps)]
 
-    def join(self, translations: Sequence[str]) -> str:
+    def join(self, translations: Sequence[Sequence[TextPart]]) -> list[TextPart]:
         """Replace each unit by its translation. Raises ValueError unless there is one for each."""
         if len(translations) != len(self.units):
             raise ValueError(f"{len(translations)} translations for {len(self.units)} sentences")
-        pairs = zip(self._gaps, [*translations, ""], strict=True)
-        return "".join(part for pair in pairs for part in pair)
+        joined = [*self._gaps[0]]
+        for translation, gap in zip(translations, self._gaps[1:], strict=True):
+            joined += translation
+            joined += gap
+        return joined
 
 
 class FlowCutter:
@@ -98,13 +102,13 @@ class FlowCutter:
     def __init__(self, source: str, target: str, cut: Cut) -> None:
         self._source, self._target, self._cut = source, target, cut
 
-    def items(self, parts: Iterable[str | Flow]) -> Iterator[Item]:
-        """Strings stay; flows become sentences and what is between them."""
+    def items(self, parts: Iterable[TextPart | Flow]) -> Iterator[Item]:
+        """Strings and codes stay; flows become sentences and what is between them."""
         for part in parts:
-            if isinstance(part, str):
-                yield part
-            else:
+            if isinstance(part, Flow):
                 yield from self._flow_items(part)
+            else:
+                yield part
 
     def _flow_items(self, flow: Flow) -> Iterator[Item]:
         is_in_caps = is_in_capitals(flow.text)
@@ -134,10 +138,10 @@ class FlowCutter:
             yield from self._tag_items(tags[num_closing:])
             return
         for tag in tags:
-            yield flow.spell(start, tag.offset)
+            yield from flow.spell(start, tag.offset)
             yield from self.items(tag.written)
             start = tag.offset
-        yield flow.spell(start, end)
+        yield from flow.spell(start, end)
 
     def _tag_items(self, tags: Iterable[Tag]) -> Iterator[Item]:
         for tag in tags:
@@ -150,7 +154,7 @@ class FlowCutter:
             flow.kept_between(*span),
             _relative(tags, span.start),
             [list(self.items(tag.written)) for tag in tags],
-            {**flow.escapes, **_spellings(flow, span)},
+            {**flow.escapes, **_spellings(flow, span)} if flow.written else flow.escapes,
             is_in_caps or is_in_capitals(text),
         )
 
@@ -193,11 +197,12 @@ def _relative(tags: Sequence[Tag], start: int) -> list[SentenceTag]:
     return relative
 
 
-def _spellings(flow: Flow, span: Span) -> dict[str, str]:
+def _spellings(flow: Flow, span: Span) -> dict[str, TextPart]:
     """The characters that the sentence always writes in one other way, as entities."""
-    written: dict[str, list[str]] = {}
-    for char, spelling in flow.odd_between(*span):
-        if char not in (MARK, " ") and not spelling.startswith(char):
+    written: dict[str, list[TextPart]] = {}
+    for char, (spelling, *_) in flow.odd_between(*span):
+        is_other = isinstance(spelling, Code) or not spelling.startswith(char)
+        if char not in (MARK, " ") and is_other:
             written.setdefault(char, []).append(spelling)
     return {
         char: spellings[0]

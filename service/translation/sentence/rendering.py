@@ -6,22 +6,23 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from service.translation.alignment import AlignmentLink
+from service.translation.markup.coded_text import TextPart
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import place_tags
-from service.translation.sentence.document import Item, Sentence
+from service.translation.sentence.document import Sentence
 from service.translation.sentence.stages import Version
 
 
 def render(
     sentence: Sentence,
     translation: Version,
-    attributes: Mapping[Sentence, str],
-) -> str:
+    attributes: Mapping[Sentence, Sequence[TextPart]],
+) -> list[TextPart]:
     """The translation as it is written; `attributes`: the rendered sentences in attributes of the
     sentence's tags."""
     if sentence.is_bare:
         return escape(translation.text, sentence.escapes)
-    return "".join(_parts(sentence, translation, attributes))
+    return [*_parts(sentence, translation, attributes)]
 
 
 def read(sentence: Sentence, translation: Version) -> str:
@@ -54,30 +55,34 @@ def _read_offsets(text: str, kept: Iterable[str]) -> list[int]:
     return [0, *itertools.accumulate(lengths)]
 
 
-def escape(text: str, escapes: Mapping[str, str]) -> str:
+def escape(text: str, escapes: Mapping[str, TextPart]) -> list[TextPart]:
     """The text with some characters written otherwise."""
-    return "".join(escapes.get(char, char) for char in text) if escapes else text
+    if escapes.keys().isdisjoint(text):
+        return [text]
+    return [escapes.get(char, char) for char in text]
 
 
 def _parts(
     sentence: Sentence,
     translation: Version,
-    attributes: Mapping[Sentence, str],
-) -> Iterator[str]:
+    attributes: Mapping[Sentence, Sequence[TextPart]],
+) -> Iterator[TextPart]:
     text = translation.text
     kept = iter(sentence.kept[index].written for index in translation.order)
     position = 0
     for offset, index in place_tags(sentence.tags, sentence.text, text, translation.links):
         yield from _written(sentence, text[position:offset], kept)
-        yield from (_spell(item, attributes) for item in sentence.tag_items[index])
+        for item in sentence.tag_items[index]:
+            yield from attributes[item] if isinstance(item, Sentence) else (item,)
         position = offset
     yield from _written(sentence, text[position:], kept)
 
 
-def _written(sentence: Sentence, text: str, kept: Iterator[str]) -> Iterator[str]:
-    for char in text:
-        yield next(kept) if char == MARK else sentence.escapes.get(char, char)
-
-
-def _spell(item: Item, attributes: Mapping[Sentence, str]) -> str:
-    return item if isinstance(item, str) else attributes[item]
+def _written(
+    sentence: Sentence, text: str, kept: Iterator[Sequence[TextPart]]
+) -> Iterator[TextPart]:
+    first, *others = text.split(MARK)
+    yield from escape(first, sentence.escapes)
+    for part in others:
+        yield from next(kept)
+        yield from escape(part, sentence.escapes)

@@ -10,6 +10,7 @@ import regex
 
 from service.documents.formats import parse_file
 from service.documents.segments import FileOptions
+from service.translation.markup.coded_text import Code, CodedText, CodeKind, Text, TextPart
 
 OPTIONS = FileOptions("en", "de")
 
@@ -281,11 +282,36 @@ SAMPLES: dict[str, bytes] = {
 
 
 def texts_of(name: str, content: bytes, options: FileOptions = OPTIONS) -> list[str]:
-    return [segment.text for segment in parse_file(content, name, options).segments]
+    return [shown(segment.text) for segment in parse_file(content, name, options).segments]
 
 
-def capitals(text: str) -> str:
-    """The text in capitals, but for tags and references."""
+def shown(text: Text) -> str:
+    """The text with its codes by number: <0>a pair</0>, <^1>a script</1>, <2/> and <3|> a stop."""
+    return text if isinstance(text, str) else "".join(map(_shown, text.parts))
+
+
+def _shown(part: TextPart) -> str:
+    if isinstance(part, str) or part.text:
+        return part if isinstance(part, str) else part.text
+    before = {"close": "/", "open": "^" * part.is_script}.get(part.kind, "")
+    return f"<{before}{part.number}{ {'single': '/', 'stop': '|'}.get(part.kind, '') }>"
+
+
+def coded(text: str) -> CodedText:
+    """The text that is shown so."""
+    kinds: dict[str, CodeKind] = {"": "open", "/": "single", "|": "stop"}
+    parts = (
+        Code("close" if m[3] else kinds[m[5]], int(m[4]), is_script=m[2] == "^") if m[4] else m[1]
+        for m in regex.finditer(r"([^<]+|<(?![\^/]?\d))|<(\^?)(/?)(\d+)([/|]?)>", text)
+    )
+    return CodedText.of(parts)
+
+
+def capitals(text: Text) -> Text:
+    """The text in capitals, but for codes, tags and references."""
+    if isinstance(text, CodedText):
+        upper = (part.upper() if isinstance(part, str) else part for part in text.parts)
+        return CodedText(tuple(upper))
     return regex.sub(r"(<[^<>]*>|&[#\w]+;)|([^<&]+)", lambda m: m[1] or m[2].upper(), text)
 
 

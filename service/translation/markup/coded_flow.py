@@ -1,0 +1,88 @@
+"""The flows of a text with inline codes."""
+
+from __future__ import annotations
+
+import regex
+
+from service.translation.markup.coded_text import Code, CodedText, TextPart, plain_text
+from service.translation.markup.flow import FindKept, Flow, FlowBuilder
+from service.translation.markup.page import LONGEST_SYMBOL, MOST_TAGS, has_word, is_note
+from service.translation.placeholders import find_kept
+
+_SPACE = regex.compile(r"([ \t\n\f\r]{2,}+|[\t\n\f\r]|\A )")
+
+
+def coded_flows(text: CodedText, find: FindKept = find_kept) -> list[Code | Flow]:
+    """The flows between the text's stops, and the stops. Linear time."""
+    return _Flows(text, find).flows()
+
+
+class _Flows:
+    """One text, and how far it is taken apart."""
+
+    def __init__(self, text: CodedText, find: FindKept) -> None:
+        self._parts, self._find = text.parts, find
+        self._partners = _partners(text.parts)
+        self._found: list[Code | Flow] = []
+        self._flow = FlowBuilder({}, find)
+
+    def flows(self) -> list[Code | Flow]:
+        index = 0
+        while index < len(self._parts):
+            index = self._handle(index)
+        self._end_flow()
+        return self._found
+
+    def _handle(self, index: int) -> int:
+        """Handle one part, or a note with its number -> the index after it."""
+        part, flow = self._parts[index], self._flow
+        if isinstance(part, str):
+            self._add_text(part)
+        elif part.kind == "stop":
+            self._end_flow()
+            self._found.append(part)
+        elif part.kind == "char":
+            flow.add_written(part.text, part)
+        elif part.kind == "word" and has_word(part.text):
+            flow.add_kept(part, part.text)
+        elif part.is_script and (end := self._note_until(index)):
+            flow.add_tag(self._parts[index:end], index, None)
+            return end
+        else:
+            flow.add_tag((part,), index, self._partners.get(index))
+        return index + 1
+
+    def _add_text(self, text: str) -> None:
+        """Add text, in which white space reads as one space."""
+        for number, string in enumerate(_SPACE.split(text)):
+            if number % 2:
+                self._flow.add_space(string)
+            else:
+                self._flow.add(string)
+
+    def _note_until(self, index: int) -> int | None:
+        """The index after a script that is the number of a note; None for any other."""
+        partner = self._partners.get(index, index)
+        if not index < partner <= index + MOST_TAGS:
+            return None
+        text = plain_text(self._parts[index + 1 : partner])
+        is_number = len(text) <= LONGEST_SYMBOL and is_note(text, self._flow.end)
+        return partner + 1 if is_number else None
+
+    def _end_flow(self) -> None:
+        if not self._flow.is_empty:
+            self._found.append(self._flow.build())
+            self._flow = FlowBuilder({}, self._find)
+
+
+def _partners(parts: tuple[TextPart, ...]) -> dict[int, int]:
+    """The index of each code of a pair -> that of the other one."""
+    partners: dict[int, int] = {}
+    opened: list[int] = []
+    for index, part in enumerate(parts):
+        if isinstance(part, Code) and part.kind == "open":
+            opened.append(index)
+        elif isinstance(part, Code) and part.kind == "close":
+            start = opened.pop()
+            partners[start], partners[index] = index, start
+    return partners
