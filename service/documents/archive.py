@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from service.documents.segments import Edit, Place, Segment, TextFile, invalid
 from service.documents.xml_text import InlineContent, XmlText, read_xml
 from service.errors import DocumentTooLarge, InvalidDocument
+from service.translation.markup.coded_text import Text
 
 _MAX_MEMBERS = 10_000
 _MAX_TOTAL_BYTES = 128 * 2**20
@@ -88,7 +89,7 @@ class ArchiveFile:
             segment for text in texts.values() for segment in text.segments
         ]
 
-    def write(self, translations: Sequence[str]) -> bytes:
+    def write(self, translations: Sequence[Text]) -> bytes:
         if list(translations) == [segment.text for segment in self.segments]:
             return self._archive.content
         remaining = iter(translations)

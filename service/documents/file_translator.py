@@ -16,6 +16,7 @@ from service.documents.segments import FileOptions
 from service.errors import Overloaded, ServiceError, TooManyAtOnce
 from service.translation.dispatcher import Dispatcher
 from service.translation.job import AUTO, TextFormat, TranslationJob
+from service.translation.markup.coded_text import Text
 
 _SAMPLE_CHARACTERS = 4000
 _MAX_FILES, _MAX_FILES_OF_CLIENT = 16, 12
@@ -115,12 +116,12 @@ class _FileRun:
         on_progress: Progress | None,
     ) -> None:
         self._dispatcher, self._job = dispatcher, job
-        self._parts, self._on_progress = parts or [Part("text", True, [])], on_progress
-        self.num_characters = sum(map(_num_characters, parts))
+        self._parts, self._on_progress = parts or [Part("text", True, [], 0)], on_progress
+        self.num_characters = sum(part.num_characters for part in parts)
         self._num_done = 0
         self.source = job.source
 
-    async def translate(self, num_at_once: int) -> Sequence[str]:
+    async def translate(self, num_at_once: int) -> Sequence[Text]:
         """The translations of all texts. The first part asks for room; later ones go on with it.
         The first failure cancels the others."""
         self.source = await self._source()
@@ -128,7 +129,7 @@ class _FileRun:
         places = asyncio.Semaphore(num_at_once)
         admitted = dataclasses.replace(job, ticket=job.ticket.admitted())
 
-        async def translate_in_turn(part: Part) -> Sequence[str]:
+        async def translate_in_turn(part: Part) -> Sequence[Text]:
             async with places:
                 return await self._translated(admitted, part)
 
@@ -142,15 +143,15 @@ class _FileRun:
             return [*first, *itertools.chain.from_iterable(other.result() for other in others)]
         raise error
 
-    async def _translated(self, job: TranslationJob, part: Part) -> Sequence[str]:
+    async def _translated(self, job: TranslationJob, part: Part) -> Sequence[Text]:
         one = dataclasses.replace(
             job,
             texts=part.texts,
             format=part.format,
             split_sentences=part.split_sentences,
         )
-        translations = [result.text for result in await self._dispatcher.translate(one)]
-        self._num_done += _num_characters(part)
+        translations = [result.written for result in await self._dispatcher.translate(one)]
+        self._num_done += part.num_characters
         if self._on_progress is not None and part.texts:
             self._on_progress(self._num_done, self.num_characters)
         return translations
@@ -159,13 +160,12 @@ class _FileRun:
         """The language of the file: of its beginning, if it is not named."""
         if self._job.source != AUTO or not self.num_characters:
             return self._job.source
-        ends = itertools.accumulate(map(_num_characters, self._parts))
+        ends = itertools.accumulate(part.num_characters for part in self._parts)
         sample = self._parts[: 1 + sum(end < _SAMPLE_CHARACTERS for end in ends)]
         text_format: TextFormat = "html" if any(one.format == "html" for one in sample) else "text"
-        text = "\n".join(text for part in sample for text in part.texts)[: 2 * _SAMPLE_CHARACTERS]
+        texts = (
+            text if isinstance(text, str) else text.read() for part in sample for text in part.texts
+        )
+        text = "\n".join(texts)[: 2 * _SAMPLE_CHARACTERS]
         job = dataclasses.replace(self._job, texts=[text], format=text_format)
         return await self._dispatcher.detect_source(job)
-
-
-def _num_characters(part: Part) -> int:
-    return sum(map(len, part.texts))

@@ -1,29 +1,20 @@
-"""Text with inline codes, such as runs and links, spelled as HTML for the tag engine.
-
-A pair of codes becomes `<span i="0">...</span>`, or `<sup i="0">...</sup>` around what stands lower
-or higher than its line; a code by itself becomes `<wbr i="1">`, one that ends a
-sentence and keeps its place `<br i="2">`, and one that reads as a word `<code i="3">...</code>`.
-The tag engine places the first two by alignment, and keeps the last as a placeholder.
-"""
+"""The texts with inline codes, such as runs and links, of a document, and how its codes are
+written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import regex
 
 from service.documents.segments import has_letters
+from service.translation.markup.coded_text import Code, CodedText, CodeKind, TextPart, merged
+from service.translation.markup.page import read_runs
 
-_TAG = regex.compile(
-    r'<(?:(?P<end>/(?:span|sup))|(?P<name>span|sup|wbr|br) i="(?P<number>[0-9]++)")>'
-    r'|<code i="(?P<word>[0-9]++)">[^<>]*+</code>'
-)
-_PAIRS = ("span", "sup")
 _UNSPACED = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u3000-\u303f\uff00-\uff65]"
 )
-_REFERENCE = regex.compile(r"&[#\w]++;")
 
 
 def joint(before: str, after: str) -> str:
@@ -32,89 +23,106 @@ def joint(before: str, after: str) -> str:
     return "" if is_unspaced else " "
 
 
-class Code(NamedTuple):
+def escape_markup(text: str) -> str:
+    """The text as XML and WebVTT write it, with `>` as itself where it may be."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("]]>", "]]&gt;")
+
+
+class Spelling(NamedTuple):
     """What a code, or the two ends of a pair, are written as."""
 
     written: str
     closing: str = ""
 
 
-class Event(NamedTuple):
-    """A part of a translation: a text, or the code with this number. `written`: as the file has
-    it, texts escaped."""
-
-    kind: Literal["text", "open", "close", "code"]
-    written: str
-    number: int = -1
-
-
 class InlineText:
     """Collects the texts and codes of one segment in order."""
 
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._opened: list[str] = []
-        self.codes: list[Code] = []
+    def __init__(self, escape: Callable[[str], str] = str) -> None:
+        """`escape`: spells a text as the document does."""
+        self._escape = escape
+        self._parts: list[TextPart] = []
+        self._opened: list[int] = []
+        self._chars: dict[str, Code] = {}
+        self.spellings: list[Spelling] = []
         self.has_letters = False
 
     @property
-    def text(self) -> str:
-        """The segment's text as HTML."""
-        return "".join(self._parts)
+    def text(self) -> CodedText:
+        return CodedText.of(self._parts)
 
-    def add(self, escaped: str) -> None:
-        """Add text in which `&`, `<` and `>` are spelled as references."""
-        self._parts.append(escaped)
-        self.has_letters = self.has_letters or has_letters(_REFERENCE.sub("", escaped))
+    def add(self, text: str) -> None:
+        """Add text as it reads."""
+        self._parts.append(text)
+        self.has_letters = self.has_letters or has_letters(text)
+
+    def add_markup(self, written: str) -> None:
+        """Add text in which characters may be spelled as references."""
+        if "&" not in written:
+            self.add(written)
+            return
+        for run in read_runs(written):
+            if run.is_space or run.read == run.written:
+                self.add(run.written)
+            elif run.read is None:
+                self.word(run.written)
+            else:
+                self.char(run.read, run.written)
 
     def open(self, written: str, closing: str, *, is_script: bool = False) -> int:
         """Begin a pair -> its number. `is_script`: its text is a subscript or superscript."""
-        self._opened.append("sup" if is_script else "span")
-        return self._add(self._opened[-1], written, closing)
+        code = self._new("open", Spelling(written, closing), is_script=is_script)
+        self._opened.append(code.number)
+        return code.number
 
     def close(self) -> None:
         """End the last pair that was begun."""
-        self._parts.append(f"</{self._opened.pop()}>")
+        self._parts.append(Code("close", self._opened.pop()))
 
     def single(self, written: str) -> None:
         """Add a code that the alignment places."""
-        self._add("wbr", written)
+        self._new("single", Spelling(written))
 
     def stop(self, written: str) -> None:
         """Add a code between two sentences."""
-        self._add("br", written)
+        self._new("stop", Spelling(written))
 
-    def word(self, written: str, escaped: str) -> None:
+    def word(self, written: str) -> None:
         """Add a code that reads as a word of the sentence."""
-        self._add("code", written)
-        self._parts.append(f"{escaped}</code>")
+        self._new("word", Spelling(written), written)
 
-    def _add(self, name: str, written: str, closing: str = "") -> int:
-        number = len(self.codes)
-        self.codes.append(Code(written, closing))
-        self._parts.append(f'<{name} i="{number}">')
-        return number
+    def char(self, char: str, written: str) -> None:
+        """Add a character that is written in another way than as itself."""
+        if known := self._chars.get(written):
+            self._parts.append(known)
+        else:
+            self._chars[written] = self._new("char", Spelling(written), char)
+        self.has_letters = self.has_letters or has_letters(char)
 
-    def events(self, translation: str) -> Iterator[Event]:
-        """The parts of a translation; every code comes as often as in the source."""
-        opened: list[int] = []
-        position = 0
-        for match in _TAG.finditer(translation):
-            if match.start() > position:
-                yield Event("text", translation[position : match.start()])
-            position = match.end()
-            if match["end"]:
-                number = opened.pop()
-                yield Event("close", self.codes[number].closing, number)
-                continue
-            number = int(match["number"] or match["word"])
-            kind: Literal["open", "code"] = "open" if match["name"] in _PAIRS else "code"
-            if kind == "open":
-                opened.append(number)
-            yield Event(kind, self.codes[number].written, number)
-        if position < len(translation):
-            yield Event("text", translation[position:])
+    def _new(
+        self, kind: CodeKind, spelling: Spelling, text: str = "", *, is_script: bool = False
+    ) -> Code:
+        code = Code(kind, len(self.spellings), text, is_script)
+        self.spellings.append(spelling)
+        self._parts.append(code)
+        return code
 
-    def write(self, translation: str) -> str:
-        """The translation with its codes as the source writes them."""
-        return "".join(event.written for event in self.events(translation))
+    def spelled(self, translation: CodedText) -> Iterator[TextPart]:
+        """The texts of a translation as the document writes them, and the codes between."""
+        return merged(map(self._spelled, translation.parts))
+
+    def _spelled(self, part: TextPart) -> TextPart:
+        if isinstance(part, str):
+            return self._escape(part)
+        return self.spellings[part.number].written if part.text else part
+
+    def write(self, translation: CodedText) -> str:
+        """The translation as the document writes it."""
+        return "".join(
+            part if isinstance(part, str) else self.code(part) for part in self.spelled(translation)
+        )
+
+    def code(self, code: Code) -> str:
+        """A code as the document writes it."""
+        spelling = self.spellings[code.number]
+        return spelling.closing if code.kind == "close" else spelling.written

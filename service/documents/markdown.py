@@ -6,7 +6,6 @@ A paragraph's translation stands in one line, because its line breaks fall at ot
 
 from __future__ import annotations
 
-import html
 import itertools
 from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -30,6 +29,7 @@ from service.documents.segments import (
     decode,
     invalid,
 )
+from service.translation.markup.coded_text import CodedText
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
@@ -51,10 +51,6 @@ _NAME = regex.compile(r"<(/?)([A-Za-z][\w-]*+)")
 _NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
 _MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|[>=]|~~~|```|:::|!!!)")
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
-_ESCAPE = regex.compile(r"&#([0-9]{2,3});")
-_REFERENCE = regex.compile(r"&#x(26|3c|3e);")
-_CODES = {"&amp;": "&#x26;", "&lt;": "&#x3c;", "&gt;": "&#x3e;"}
-_NAMES = {code[3:-1]: name for name, code in _CODES.items()}
 _WORDS = frozenset({"code_inline", "math_inline", "link_close"})
 
 
@@ -106,7 +102,7 @@ class _Blocks:
         breaks = [self._source[a.end : b.start] for a, b in itertools.pairwise(lines)]
         block = _BlockText(text, marks, breaks, is_cell=is_cell)
         if block.inline.has_letters:
-            segment = Segment(block.inline.text, "html")
+            segment = Segment(block.inline.text)
             yield Place(lines[0].start, lines[-1].end, segment, block.write)
 
     def _page(self, token: Token) -> Iterator[Place]:
@@ -157,25 +153,19 @@ class _BlockText:
         position = 0
         for number, mark in enumerate(marks):
             before = text[position : mark.start]
-            self._add_text(before.rstrip(" ") if text[mark.start] == "\n" else before)
+            self.inline.add(before.rstrip(" ") if text[mark.start] == "\n" else before)
             self._add(marks, number)
             self._line += text.count("\n", mark.start, mark.end)
             position = mark.end
-        self._add_text(text[position:])
+        self.inline.add(text[position:])
 
-    def write(self, translation: str) -> str:
+    def write(self, translation: CodedText) -> str:
         """The translation as Markdown. Its beginning is not a mark of a block."""
-        written = "".join(
-            _unescaped(event.written) if event.kind == "text" else event.written
-            for event in self.inline.events(translation)
-        )
+        written = self.inline.write(translation)
         if self._is_cell:
             return written.replace("|", "\\|")
         written = _NUMBERED.sub(r"\1\\", written) if _NUMBERED.match(written) else written
         return "\\" + written if _MARKED.match(written) else written
-
-    def _add_text(self, text: str) -> None:
-        self.inline.add(html.escape(text, quote=False))
 
     def _add(self, marks: Sequence[Mark], number: int) -> None:
         mark, partner = marks[number], self._partners.get(number)
@@ -185,13 +175,14 @@ class _BlockText:
         elif partner is not None:
             self.inline.close()
         elif mark.name in _WORDS:
-            self.inline.word(written, html.escape(written, quote=False))
+            self.inline.word(written)
+        elif mark.name == "text_special" and (escape := _ESCAPED.fullmatch(written)):
+            self.inline.char(escape[1], written)
         elif mark.name == "text_special":
-            escape = _ESCAPED.fullmatch(written)
-            self.inline.add(f"&#{ord(escape[1])};" if escape else _CODES.get(written, written))
+            self.inline.add_markup(written)
         elif mark.name == "softbreak":
             before = self._text[: mark.start].rstrip(" ")
-            self._add_text(joint(before[-1:], self._text[mark.end : mark.end + 1]))
+            self.inline.add(joint(before[-1:], self._text[mark.end : mark.end + 1]))
         elif mark.name == "hardbreak":
             self.inline.stop(written.strip() + self._breaks[self._line])
         elif mark.name == "br":
@@ -327,10 +318,3 @@ def _note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     state.md.block.tokenize(state, first + 1, end)
     state.blkIndent, state.lineMax, state.line = outer, last, end
     return True
-
-
-def _unescaped(text: str) -> str:
-    """Text as Markdown writes it, from text as HTML writes it."""
-    text = _ESCAPE.sub(lambda match: "\\" + chr(int(match[1])), text)
-    text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    return _REFERENCE.sub(lambda match: _NAMES[match[1]], text)

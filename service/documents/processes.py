@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import errno
 import gc
+import itertools
 import json
 import logging
 import multiprocessing
@@ -22,15 +23,17 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from service.documents.formats import MODULES, parse_file
 from service.documents.segments import FileOptions, Segment
 from service.errors import DocumentTooLarge, InvalidDocument
+from service.translation.markup.coded_text import Code, CodedText, Text
+from service.translation.text_work import text_work
 
 if TYPE_CHECKING:
     from service.translation.job import SplitSentences, TextFormat
@@ -66,11 +69,12 @@ class SentDocument:
 
 
 class Part(NamedTuple):
-    """Neighbouring texts that are written alike."""
+    """Neighbouring texts that are written alike, and the number of their characters."""
 
     format: TextFormat
     split_sentences: SplitSentences
-    texts: list[str]
+    texts: Sequence[Text]
+    num_characters: int
 
 
 class ReadDocument(NamedTuple):
@@ -89,18 +93,18 @@ class DocumentProcesses:
 
     async def read(self, client: str, document: SentDocument) -> ReadDocument:
         """Raises InvalidDocument or DocumentTooLarge."""
-        found, seconds = json.loads(await self._run(client, document, None))
-        return ReadDocument([Part(*part) for part in found], seconds)
+        answer = await self._run(client, document, None)
+        return await text_work(len(answer), lambda: _unpacked(answer))
 
     async def write(
-        self, client: str, document: SentDocument, translations: Sequence[str]
+        self, client: str, document: SentDocument, translations: Sequence[Text]
     ) -> bytes:
         """The document with the translations of all texts of its parts. Raises InvalidDocument or
         DocumentTooLarge."""
         return await self._run(client, document, translations)
 
     async def _run(
-        self, client: str, document: SentDocument, translations: Sequence[str] | None
+        self, client: str, document: SentDocument, translations: Sequence[Text] | None
     ) -> bytes:
         turn = self._turns.setdefault(client, asyncio.Lock())
         async with turn, self._places:
@@ -117,7 +121,7 @@ class DocumentProcesses:
 
 
 def _start(
-    connection: socket.socket, document: SentDocument, translations: Sequence[str] | None
+    connection: socket.socket, document: SentDocument, translations: Sequence[Text] | None
 ) -> None:
     """Start a process that answers over the connection."""
     context = multiprocessing.get_context("forkserver")
@@ -147,7 +151,7 @@ def _result(answer: bytes, bounds: DocumentBounds | None) -> bytes:
 
 
 def _serve(
-    connection: socket.socket, document: SentDocument, translations: Sequence[str] | None
+    connection: socket.socket, document: SentDocument, translations: Sequence[Text] | None
 ) -> None:
     """The process of a document."""
     _yield_to_the_server()
@@ -192,34 +196,50 @@ def _limit(bounds: DocumentBounds) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def _done(document: SentDocument, translations: Sequence[str] | None) -> bytes:
+def _done(document: SentDocument, translations: Sequence[Text] | None) -> bytes:
     """The document with the translations; or its parts, and the CPU time until then, in JSON."""
     began = time.process_time()
     parsed = parse_file(document.content, document.name, document.options)
     if translations is not None:
         return parsed.write(translations)
-    num_characters = sum(len(segment.text) for segment in parsed.segments)
+    found = list(parts(parsed.segments))
+    num_characters = sum(part.num_characters for part in found)
     if document.bounds is not None and num_characters > document.bounds.max_characters:
         raise DocumentTooLarge(
             f"the file has {num_characters} characters to translate, at most "
             f"{document.bounds.max_characters} are allowed"
         )
-    found = list(parts(parsed.segments))
-    return json.dumps([found, time.process_time() - began]).encode()
+    return _packed(ReadDocument(found, time.process_time() - began))
 
 
-def parts(segments: Sequence[Segment]) -> Iterator[Part]:
+def parts(segments: Iterable[Segment]) -> Iterator[Part]:
     """A few segments at a time."""
-    part: Part | None = None
-    size = 0
-    for text, text_format, split_sentences in segments:
-        is_full = part and (len(part.texts) >= _PART_TEXTS or size + len(text) > _PART_CHARACTERS)
-        if part and (is_full or part[:2] != (text_format, split_sentences)):
-            yield part
-            part = None
-        if part is None:
-            part, size = Part(text_format, split_sentences, []), 0
-        part.texts.append(text)
-        size += len(text)
-    if part:
-        yield part
+    groups = itertools.groupby(segments, key=lambda one: (one.format, one.split_sentences))
+    for (text_format, split_sentences), group in groups:
+        texts: list[Text] = []
+        size = 0
+        for text, *_ in group:
+            if texts and (len(texts) >= _PART_TEXTS or size + len(text) > _PART_CHARACTERS):
+                yield Part(text_format, split_sentences, texts, size)
+                texts, size = [], 0
+            texts.append(text)
+            size += len(text)
+        yield Part(text_format, split_sentences, texts, size)
+
+
+def _packed(read: ReadDocument) -> bytes:
+    """What was read, as JSON."""
+    return json.dumps(read, default=lambda text: text.parts).encode()
+
+
+def _unpacked(packed: bytes) -> ReadDocument:
+    found, seconds = json.loads(packed)
+    parts = (Part(*part) for part in found)
+    return ReadDocument([part._replace(texts=[*map(_text, part.texts)]) for part in parts], seconds)
+
+
+def _text(packed: Any) -> Text:
+    """A text; one with codes is a list of its parts."""
+    if isinstance(packed, str):
+        return packed
+    return CodedText(tuple(p if isinstance(p, str) else Code(*p) for p in packed))

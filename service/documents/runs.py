@@ -13,9 +13,10 @@ from typing import Literal, NamedTuple
 
 import regex
 
-from service.documents.inline import InlineText
+from service.documents.inline import InlineText, escape_markup
 from service.documents.segments import Place
 from service.documents.xml_text import LINE_ENDS, InlineContent, XmlText
+from service.translation.markup.coded_text import CodedText
 
 _CHART_NAMES = frozenset({"c:strcache", "c:strlit"})
 _DRAWING_PARAGRAPH = frozenset({"a:p"})
@@ -68,22 +69,22 @@ class _Paragraph:
         self._base = sizes.most_common(1)[0][0] if sizes else ""
         self._current = self._base
         self._turns: dict[int, str] = {}
-        self.inline = InlineText()
+        self.inline = InlineText(escape_markup)
         for part in parts:
             self._add(part)
         self._turn_to(self._base)
 
-    def write(self, translation: str) -> str:
+    def write(self, translation: CodedText) -> str:
         """The translation as runs."""
         written: list[str] = []
         properties = [self._looks.get(self._base, "")]
-        for event in self.inline.events(translation):
-            if event.kind == "text":
-                written.append(self._run(event.written, properties[-1]))
-            elif event.number not in self._turns:
-                written.append(event.written)
-            elif event.kind == "open":
-                properties.append(self._turns[event.number])
+        for part in self.inline.spelled(translation):
+            if isinstance(part, str):
+                written.append(self._run(part, properties[-1]))
+            elif part.number not in self._turns:
+                written.append(self.inline.code(part))
+            elif part.kind == "open":
+                properties.append(self._turns[part.number])
             else:
                 properties.pop()
         return "".join(written)
@@ -100,7 +101,7 @@ class _Paragraph:
             self._turn_to(self._look(part) if part.kind == "text" else self._base)
         match part.kind:
             case "text":
-                self.inline.add(part.written)
+                self.inline.add_markup(part.written)
             case "open":
                 self.inline.open(part.written, part.closing)
             case "close":

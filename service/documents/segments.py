@@ -10,7 +10,7 @@ import codecs
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import regex
 
@@ -18,6 +18,7 @@ from service.errors import InvalidDocument
 
 if TYPE_CHECKING:
     from service.translation.job import SplitSentences, TextFormat
+    from service.translation.markup.coded_text import Text
 
 _LETTER = regex.compile(r"\p{L}")
 _LITERALS = frozenset({"true", "false", "null"})
@@ -32,9 +33,9 @@ _SAMPLE_BYTES, _MOST_CHAOS = 50_000, 0.05
 
 
 class Segment(NamedTuple):
-    """A text to translate, and how it is written."""
+    """A text to translate, and how a string is written."""
 
-    text: str
+    text: Text
     format: TextFormat = "text"
     split_sentences: SplitSentences = True
 
@@ -55,7 +56,7 @@ class ParsedFile(Protocol):
     @property
     def segments(self) -> Sequence[Segment]: ...
 
-    def write(self, translations: Sequence[str]) -> bytes:
+    def write(self, translations: Sequence[Text]) -> bytes:
         """The file with its segments translated. With the segments' own texts it is the content
         that was parsed, byte for byte."""
         ...
@@ -70,13 +71,14 @@ class Edit(NamedTuple):
 
 
 class Place(NamedTuple):
-    """source[start:end] has the segment; `write` makes what stands there of its translation. If it
-    `is_filled`, also a translation that is the segment's own text is written."""
+    """source[start:end] has the segment; `write` makes what stands there of its translation, which
+    is a string or has codes like the segment's text. If it `is_filled`, also a translation that is
+    the segment's own text is written."""
 
     start: int
     end: int
     segment: Segment
-    write: Callable[[str], str] = str
+    write: Callable[[Any], str] = str
     is_filled: bool = False
 
 
@@ -98,13 +100,13 @@ class TextFile:
         self._places = sorted(places, key=lambda place: place.start)
         self.segments = [place.segment for place in self._places]
 
-    def write(self, translations: Sequence[str]) -> bytes:
+    def write(self, translations: Sequence[Text]) -> bytes:
         """Raises ValueError unless there is one translation for each place."""
         if list(translations) == [segment.text for segment in self.segments]:
             return self._encode(self._source)
         return self.rewrite(translations)
 
-    def rewrite(self, translations: Sequence[str]) -> bytes:
+    def rewrite(self, translations: Sequence[Text]) -> bytes:
         """As `write`, with the edits whatever is translated."""
         written = [
             Edit(place.start, place.end, place.write(translation))

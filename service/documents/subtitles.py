@@ -7,14 +7,13 @@ as they were.
 from __future__ import annotations
 
 import functools
-import html
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import regex
 
-from service.documents.inline import InlineText, joint
+from service.documents.inline import InlineText, escape_markup, joint
 from service.documents.segments import (
     DecodedText,
     FileOptions,
@@ -26,6 +25,7 @@ from service.documents.segments import (
     invalid,
 )
 from service.translation.language.segmentation import is_spaced
+from service.translation.markup.coded_text import CodedText
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token
 
@@ -47,7 +47,6 @@ _TAG = regex.compile(
 _HEAD = regex.compile(r"(?:\{\\[^{}\n\r]*+\}|<v[ .][^<>\n\r]*+>|\s)*+")
 _TAIL = regex.compile(r"\s*+</v>\s*+\Z")
 _WRAPPED = regex.compile(r"(<(\w++)[^<>\n\r]*+>)([^<>]*+)(</\2>)")
-_CHARACTER = regex.compile(r"&(?:\w++|#\w++);|[\s\S]")
 _LINES = regex.compile(r"(?<!\s)[^\S\n\r]*+[\n\r]\s*+")
 _PAUSES = frozenset(".,;:!?。，；：！？、…")
 _LINE_WIDTH, _UNSPACED_LINE_WIDTH = 42, 21
@@ -130,11 +129,11 @@ def _place(source: str, cues: Sequence[_Cue], target: str, *, is_escaped: bool) 
     between = [source[a.end : b.start] for a, b in itertools.pairwise(cues)]
     layout = _Layout(texts, target, is_escaped=is_escaped)
 
-    def write(translation: str) -> str:
+    def write(translation: CodedText) -> str:
         written = layout.write(translation)
         return "".join(itertools.chain(*zip(written, [*between, ""], strict=True)))
 
-    return Place(cues[0].start, cues[-1].end, Segment(layout.text, "html"), write)
+    return Place(cues[0].start, cues[-1].end, Segment(layout.text), write)
 
 
 class _Unit(NamedTuple):
@@ -163,18 +162,18 @@ class _Layout:
     def __init__(self, texts: Sequence[str], target: str, *, is_escaped: bool) -> None:
         """`texts`: what each cue shows; `is_escaped`: `&` is written as a reference."""
         self._is_spaced = is_spaced(target)
-        self._escape = str if is_escaped else functools.partial(html.escape, quote=False)
-        self._unescape = str if is_escaped else html.unescape
         self._line_end = next((e for e in ("\r\n", "\n", "\r") if any(e in t for t in texts)), "\n")
         self._width = _LINE_WIDTH if self._is_spaced else _UNSPACED_LINE_WIDTH
         self._inline, self._last = InlineText(), ""
+        self._escape: Callable[[str], str] = escape_markup if is_escaped else str
+        self._read = self._inline.add_markup if is_escaped else self._inline.add
         self._frames = [self._add(text, is_first=not n) for n, text in enumerate(texts)]
 
     @property
-    def text(self) -> str:
+    def text(self) -> CodedText:
         return self._inline.text
 
-    def write(self, translation: str) -> list[str]:
+    def write(self, translation: CodedText) -> list[str]:
         """The text of each cue."""
         units = list(self._units(translation))
         position, written = 0, []
@@ -221,31 +220,29 @@ class _Layout:
 
     def _add_text(self, text: str) -> None:
         first, *others = _LINES.split(text)
-        self._inline.add(self._escape(first))
+        self._read(first)
         for line in others:
             self._inline.stop(self._line_end)
-            self._inline.add(self._escape(line))
+            self._read(line)
 
-    def _units(self, translation: str) -> Iterator[_Unit]:
+    def _units(self, translation: CodedText) -> Iterator[_Unit]:
         tags: tuple[int, ...] = ()
         filled: set[int] = set()
-        for event in self._inline.events(translation):
-            if event.kind == "open":
-                tags = (*tags, event.number)
-                continue
-            is_code = event.kind == "code" and event.written != self._line_end
-            if is_code or (event.kind == "text" and event.written.strip()):
-                filled.update(tags)
-            if event.kind == "close":
-                if event.number not in filled:
+        for part in translation.parts:
+            if isinstance(part, str):
+                filled.update(tags if part.strip() else ())
+                yield from (_Unit(self._escape(char), tags) for char in part)
+            elif part.kind == "open":
+                tags = (*tags, part.number)
+            elif part.kind == "close":
+                if part.number not in filled:
                     yield _Unit("", tags, is_code=True)
                     filled.update(tags)
                 tags = tags[:-1]
-            elif event.kind == "code":
-                yield _Unit(event.written, tags, is_code=True)
             else:
-                for match in _CHARACTER.finditer(event.written):
-                    yield _Unit(self._unescape(match.group()), tags)
+                written = self._inline.code(part)
+                filled.update(() if written == self._line_end else tags)
+                yield _Unit(written, tags, is_code=not part.text)
 
     def _ends(self, units: Sequence[_Unit]) -> list[int]:
         """Where each cue's text ends, in proportion to the lengths of the source's."""
@@ -296,12 +293,13 @@ class _Layout:
     def _rendered(self, units: Sequence[_Unit]) -> str:
         """Units as written; pairs that go on beyond them are closed and begun again."""
         parts: list[str] = []
+        spellings = self._inline.spellings
         opened: tuple[int, ...] = ()
         for unit in [*units, _Unit("", ())]:
             pairs = zip(opened, unit.tags, strict=False)
             common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
-            parts += [self._inline.codes[number].closing for number in reversed(opened[common:])]
-            parts += [self._inline.codes[number].written for number in unit.tags[common:]]
+            parts += [spellings[number].closing for number in reversed(opened[common:])]
+            parts += [spellings[number].written for number in unit.tags[common:]]
             parts.append(unit.written)
             opened = unit.tags
         return "".join(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from service.documents.segments import (
     Edit,
@@ -15,6 +16,7 @@ from service.documents.segments import (
 )
 from service.documents.xml_text import InlineContent, Role, XmlText, read_xml
 from service.errors import InvalidDocument
+from service.translation.markup.coded_text import Text
 
 _XLIFF, _FILE = frozenset({"xliff"}), frozenset({"file"})
 _PAIRS = frozenset({"g", "pc", "mrk"})
@@ -121,10 +123,10 @@ def _escaped(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def _filled(segment: Segment, spell: Callable[[str], str], opening: Edit, closing: str) -> Place:
+def _filled(segment: Segment, spell: Callable[[Any], str], opening: Edit, closing: str) -> Place:
     """The place of a translation between tags."""
 
-    def write(translation: str) -> str:
+    def write(translation: Text) -> str:
         return opening.text + spell(translation) + closing
 
     return Place(opening.start, opening.end, segment, write, is_filled=True)

@@ -13,7 +13,7 @@ from typing import Literal
 
 import regex
 
-from service.documents.inline import InlineText
+from service.documents.inline import InlineText, escape_markup
 from service.documents.segments import (
     DecodedText,
     Edit,
@@ -23,6 +23,7 @@ from service.documents.segments import (
     invalid,
 )
 from service.errors import InvalidDocument
+from service.translation.markup.coded_text import CodedText
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token, scan
 
@@ -132,11 +133,11 @@ class XmlText:
         return Edit(token.start, self.tokens[self.end_of(index) - 1].end, tag)
 
     def place(
-        self, first: int, last: int, inline: InlineText, write: Callable[[str], str]
+        self, first: int, last: int, inline: InlineText, write: Callable[[CodedText], str]
     ) -> Place:
         """The place of a text that is tokens[first:last]."""
         start, end = self.tokens[first].start, self.tokens[last - 1].end
-        return Place(start, end, Segment(inline.text, "html"), write)
+        return Place(start, end, Segment(inline.text), write)
 
 
 class InlineContent:
@@ -151,7 +152,7 @@ class InlineContent:
     ) -> None:
         """`role_of`: of the element that begins with a token."""
         self._xml, self._paragraphs, self._role_of = xml, paragraphs, role_of
-        self._inline, self._first, self._keeps_lines = InlineText(), 0, False
+        self._inline, self._first, self._keeps_lines = InlineText(escape_markup), 0, False
 
     def all_places(self) -> Iterator[Place]:
         """The places of every paragraph."""
@@ -161,7 +162,7 @@ class InlineContent:
     def places(self, element: int, *, keeps_lines: bool = False) -> Iterator[Place]:
         """The places of one element's own text, whose line breaks may be ends of sentences."""
         index, last = element + 1, self._xml.end_of(element) - 1
-        self._inline, self._first, self._keeps_lines = InlineText(), index, keeps_lines
+        self._first, self._keeps_lines = index, keeps_lines
         while index < last:
             end = self._xml.end_of(index)
             if self._is_apart(index) and self._role_of(index) in ("single", "stop"):
@@ -180,7 +181,7 @@ class InlineContent:
         tag = xml.written(index, index + 1)
         if (text := xml.text_of(token)) is not None:
             for number, part in enumerate(LINE_ENDS.split(text) if self._keeps_lines else [text]):
-                (self._inline.stop if number % 2 else self._inline.add)(part)
+                (self._inline.stop if number % 2 else self._inline.add_markup)(part)
         elif token.kind is Kind.END and not self._is_apart(xml.partners[index]):
             self._inline.close()
         elif token.kind is Kind.END or (token.kind is Kind.START and self._is_apart(index)):
@@ -199,7 +200,7 @@ class InlineContent:
         """End the text before tokens[last]."""
         if self._inline.has_letters:
             yield self._xml.place(self._first, last, self._inline, self._inline.write)
-        self._inline = InlineText()
+        self._inline = InlineText(escape_markup)
 
 
 def read_xml(content: bytes) -> XmlText:

@@ -25,7 +25,7 @@ from service.documents.formats import parse_file
 from service.http.access.caller import Caller
 from service.models.loading import load_models
 from service.settings import Settings
-from tests.service.documents.samples import OPTIONS
+from tests.service.documents.samples import OPTIONS, capitals
 
 Fields = dict[str, Any]
 WORKER = "dragoman-worker"
@@ -117,7 +117,7 @@ def file_price(name: str, size: int) -> str:
     started = time.process_time()
     num_characters = sum(len(one.text) for one in parse_file(content, name, OPTIONS).segments)
     parsed = parse_file(content, name, OPTIONS)
-    parsed.write([segment.text.upper() for segment in parsed.segments])
+    parsed.write([capitals(segment.text) for segment in parsed.segments])
     spent = time.process_time() - started
     return f"| {name} | {num_characters} | {1000 * spent / num_characters:.4f} | {len(content)} |"
 

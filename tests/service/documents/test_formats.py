@@ -16,6 +16,7 @@ from tests.service.documents.samples import (
     A,
     W,
     archive,
+    capitals,
     member,
     pdf,
     texts_of,
@@ -275,7 +276,7 @@ def test_marks_of_the_language_follow_the_target(
     content = archive(members) if isinstance(members, dict) else members
     parsed = parse_file(content, name, FileOptions("en", target))
     assert parsed.write([segment.text for segment in parsed.segments]) == content
-    done = parsed.write([f"{segment.text}b" for segment in parsed.segments])
+    done = parsed.write([capitals(segment.text) for segment in parsed.segments])
     if isinstance(members, dict):
         done = b"".join(member(done, one) for one in members)
     assert all(mark in done for mark in marks)
