@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from model.decoding.confidence import Calibration
-from model.decoding.sentence import Hypothesis, SourceSentence
+from model.decoding.sentence import Hypothesis
 from model.text.words import words
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
@@ -15,7 +15,7 @@ from service.translation.checks.differences import (
     check_sentence,
     check_terms,
 )
-from service.translation.checks.numbers import Numbers, find_numbers, unmatched
+from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.omissions import omitted
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.language.segmentation import has_digits
@@ -46,16 +46,13 @@ class Assembly:
         pair was measured."""
         self.work, self.documents, self.entries = preparation.work, documents, entries
         self.sentences = [sentence for document in documents for sentence in document.sentences]
+        self.sources = [entry.source for entry in entries]
+        """The sentences for the engine, in their order."""
         self.again: dict[int, Entry] = {}
         """By number the sentences to be translated once more."""
         self._preparation, self._tokenizer = preparation, preparation.tokenizer
         self._model, self._calibration = model, calibration
         self._results: dict[Sentence, SentenceResult] = {}
-
-    @property
-    def sources(self) -> list[SourceSentence]:
-        """The sentences for the engine, in their order."""
-        return [entry.source for entry in self.entries]
 
     def read(self, outcomes: Iterable[SentenceOutcome]) -> None:
         """Read all sentences, in their order. Raises the error of a failed sentence."""
@@ -140,9 +137,8 @@ class Assembly:
             raise outcome.error
         hypotheses = outcome.hypotheses
         versions = list(self._versions(sentence, entry, hypotheses))
-        numbers = find_numbers(sentence.text) if has_digits(sentence.text) else None
         ranks = list(range(len(hypotheses)))
-        faults = [_faults(numbers, one) for one in (versions if is_again else versions[:1])]
+        faults = _faults(sentence, versions if is_again else versions[:1])
         if is_again:
             ranks.sort(key=lambda rank: faults[rank])
         first, job = ranks[0], self.work.job
@@ -177,12 +173,14 @@ class Assembly:
         best_links: Sequence[AlignmentLink] = ()
         for hypothesis in hypotheses:
             target = self._tokenizer.decode(hypothesis.ids)
-            if hypothesis is best:
-                links = best_links = self._links(entry.text, target, best)
-            else:
+            links: Sequence[AlignmentLink] = ()
+            if hypothesis is not best:
                 links = self._moved(best, best_links, hypothesis) if best_links else ()
+            elif best.attention is not None:
+                links = best_links = self._links(entry.text, target, best)
             is_lost = bool(sentence.kept) and entry.carriers is None
-            yield None if is_lost else leave(entry.stages, Version(target, links))
+            version = Version(target, links)
+            yield None if is_lost else leave(entry.stages, version) if entry.stages else version
 
     def _completed(self, sentence: Sentence, entry: Entry, best: Hypothesis) -> Version:
         """The translation with each kept string once."""
@@ -249,15 +247,21 @@ def _untranslated(sentence: Sentence) -> Version:
     return Version(sentence.text, order=range(len(sentence.kept)))
 
 
-def _faults(numbers: Numbers | None, version: Version | None) -> float:
-    """How much a translation lost: terms, and numbers that only one side has, lost ones twice; LOST
-    if a kept string was lost or doubled. `numbers`: of the source, if it has any in digits."""
-    if version is None:
-        return LOST
-    if numbers is None:
-        return 2 * len(version.lost)
-    lost, added = unmatched(numbers, find_numbers(version.text))
-    return 2 * len(version.lost) + 2 * len(lost) + len(added)
+def _faults(sentence: Sentence, versions: Sequence[Version | None]) -> list[float]:
+    """How much each translation lost: terms, and numbers that only one side has, lost ones twice;
+    LOST if a kept string was lost or doubled."""
+    numbers = find_numbers(sentence.text) if has_digits(sentence.text) else None
+    faults = []
+    for version in versions:
+        if version is None:
+            faults.append(LOST)
+            continue
+        num_faults = 2 * len(version.lost)
+        if numbers is not None:
+            lost, added = unmatched(numbers, find_numbers(version.text))
+            num_faults += 2 * len(lost) + len(added)
+        faults.append(num_faults)
+    return faults
 
 
 def _doubts(result: SentenceResult) -> float:

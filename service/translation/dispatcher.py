@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
 from service.errors import NotReady, ServiceError
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
@@ -19,7 +19,6 @@ from service.translation.preparation import sample_of
 from service.translation.results import (
     TextPiece,
     TranslationResult,
-    with_detections,
 )
 from service.translation.routing import (
     OfferedModel,
@@ -121,12 +120,12 @@ class Dispatcher:
         with self.in_progress():
             async with contextlib.AsyncExitStack() as leases:
                 detections, passages = await self._prepare(job, leases)
-                if len(passages) == 1:
-                    return with_detections(await passages[0].translate(), detections)
+                if len(passages) == 1 and not detections:
+                    return await passages[0].translate()
                 placed: dict[int, TranslationResult] = {}
                 for one, results in zip(passages, await _run_all(passages), strict=True):
                     placed |= zip(one.work.places, results, strict=True)
-        return with_detections([placed[at] for at in range(len(placed))], detections)
+        return _in_order(placed, detections)
 
     async def next_words(self, job: TranslationJob, prefix: str, count: int) -> NextWords:
         """The likeliest next words after `prefix`, of the job's only text."""
@@ -167,13 +166,10 @@ class Dispatcher:
         """Detect, route, have the models in memory, cut and tokenise the texts."""
         detections, passages = await self._route_and_lease(job, leases)
         terms = [entry.source for entry in job.glossary.entries] if job.glossary else []
-
-        def prepare() -> None:
-            for passage in passages:
-                passage.prepare()
-
-        size = num_characters([*job.texts, *job.prefixes, *terms])
-        await text_work(size, prepare, job.ticket)
+        own_size = num_characters([*job.prefixes, *terms]) if job.prefixes or terms else 0
+        for passage in passages:
+            size = own_size + num_characters(passage.work.texts)
+            await text_work(size, passage.prepare, job.ticket)
         return detections, passages
 
     async def _route_and_lease(
@@ -277,4 +273,15 @@ async def _follow(
                 yield piece
             else:
                 placed |= zip(passage.work.places, piece, strict=True)
-    yield with_detections([placed[at] for at in range(len(placed))], detections)
+    yield _in_order(placed, detections)
+
+
+def _in_order(
+    placed: Mapping[int, TranslationResult], detections: _Detections
+) -> list[TranslationResult]:
+    """The results in the order of the texts, with their detections."""
+    results = [placed[place] for place in range(len(placed))]
+    if not detections:
+        return results
+    pairs = zip(results, detections, strict=True)
+    return [dataclasses.replace(result, detection=found) for result, found in pairs]

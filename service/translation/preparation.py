@@ -92,7 +92,7 @@ class Preparation:
             return Document(text.parts if isinstance(text, CodedText) else [text])
         if isinstance(text, CodedText):
             return Document(self._cutter.items(coded_flows(text, self._find_kept)))
-        if _is_written_as_html(text, work.job.format):
+        if work.job.format != "text" and _is_written_as_html(text, work.job.format):
             return Document(self._cutter.items(take_apart(text, self._find_kept)))
         if self._is_plain(text):
             return Document([Sentence(text)])

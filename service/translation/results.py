@@ -169,15 +169,3 @@ def with_pivots(
         dataclasses.replace(result, pivot=pivot) if pivot else result
         for result, pivot in zip(results, pivots, strict=True)
     ]
-
-
-def with_detections(
-    results: Sequence[TranslationResult], detections: Sequence[Detection]
-) -> list[TranslationResult]:
-    """The results, each with the language that was detected, if there are detections."""
-    if not detections:
-        return list(results)
-    return [
-        dataclasses.replace(result, detection=found)
-        for result, found in zip(results, detections, strict=True)
-    ]

@@ -94,7 +94,9 @@ class Translator:
         if assembly.again:
             await self._mend(assembly, outcomes)
             results = await text_work(size, assembly.results, work.ticket)
-        return await self._inspected(assembly, results)
+        if work.job.inspection is not None:
+            results = await self._inspector.inspected(work, assembly.sources, results)
+        return results
 
     async def next_words(self, work: ModelJob, prefix: str, count: int) -> NextWords:
         """The likeliest words after the beginning of the translation of the job's only text."""
@@ -127,7 +129,9 @@ class Translator:
         work = assembly.work
         size = num_characters(work.texts) * work.options.n_best
         results = await text_work(size, assembly.results, work.ticket)
-        yield await self._inspected(assembly, results)
+        if work.job.inspection is not None:
+            results = await self._inspector.inspected(work, assembly.sources, results)
+        yield results
 
     async def _read_streamed(
         self, assembly: Assembly, number: int, outcome: SentenceOutcome
@@ -145,13 +149,6 @@ class Translator:
         again = await self.engine.translate(sources, ticket)
         size = sum(len(entry.text) for entry in assembly.again.values())
         await text_work(size, lambda: assembly.read_again(again), ticket)
-
-    async def _inspected(
-        self, assembly: Assembly, results: list[TranslationResult]
-    ) -> list[TranslationResult]:
-        if assembly.work.job.inspection is None:
-            return results
-        return await self._inspector.inspected(assembly.work, assembly.sources, results)
 
     def _preparation(self, work: ModelJob) -> Preparation:
         return Preparation(self._tokenizer, self._limits, work)

@@ -158,10 +158,13 @@ class _Cutter:
 
 def _segment(stretch: str, language: str) -> Iterator[str]:
     """Segment one line in windows, because sentencex is quadratic outside ASCII."""
+    ends = _ABBREVIATION_ENDS.get(language.split("-")[0].lower())
     start = 0
     while start < len(stretch):
         window = stretch[start : start + _WINDOW_CHARACTERS]
-        sentences = _without_abbreviation_ends(segment(language, window), language)
+        sentences = segment(language, window)
+        if ends is not None:
+            sentences = _without_abbreviation_ends(sentences, ends)
         if "".join(sentences) != window:
             sentences = [window]
         is_last = start + len(window) == len(stretch)
@@ -170,11 +173,8 @@ def _segment(stretch: str, language: str) -> Iterator[str]:
         start += sum(map(len, settled))
 
 
-def _without_abbreviation_ends(sentences: list[str], language: str) -> list[str]:
+def _without_abbreviation_ends(sentences: list[str], ends: regex.Pattern[str]) -> list[str]:
     """The sentences, each joined to the one before if that only ends with an abbreviation."""
-    ends = _ABBREVIATION_ENDS.get(language.split("-")[0].lower())
-    if ends is None:
-        return sentences
     joined: list[str] = []
     for sentence in sentences:
         if joined and (ends.search(joined[-1][-12:]) or sentence.startswith("-")):
