@@ -121,8 +121,8 @@ def sane_id(given: str) -> str:
 
 
 def _random_id() -> str:
-    """Nobody must be unable to guess it, and asking the system for random bytes would let go of
-    Python's global lock, for which the workers wait."""
+    """It is no secret, and asking the system for random bytes would let go of Python's global lock,
+    for which the workers wait."""
     return f"{random.getrandbits(128):032x}"
 
 
