@@ -12,12 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from model.decoding.slot_allocator import BatchView, Columns, Compaction
+from model.decoding.slot_allocator import NO_MOVES, BatchView, Columns, Compaction
 
 _Array = NDArray[np.int64]
 _Moves = list[tuple[int, int]]
 _FREE = -1
-_NO_MOVES = Compaction([], [])
 
 
 class CompactSlotAllocator:
@@ -100,7 +99,7 @@ class CompactSlotAllocator:
     def compact(self) -> Compaction:
         """The last rows and slots fill the freed places."""
         if not self._free_slots and not self._free_rows:
-            return _NO_MOVES
+            return NO_MOVES
         row_moves = _fill_holes(self._free_rows, self.num_rows + len(self._free_rows))
         self._move_rows(row_moves)
         slot_moves = _fill_holes(self._free_slots, len(self._handles))

@@ -49,12 +49,13 @@ def spelled_out(
     """The hypotheses of one slot, best first. `tables`, indexed by slot: tokens and log_probs
     (K, L), score (K,), -inf for an empty entry, and length (K,); limit: the slot's maximum length
     in tokens."""
-    all_tokens, all_log_probs, scores, lengths = (table[slot] for table in tables)
-    for rank, (score, length) in enumerate(zip(scores.tolist(), lengths.tolist(), strict=True)):
+    all_tokens, all_log_probs, scores, lengths = tables
+    for rank, score in enumerate(scores[slot].tolist()):
         if score == float("-inf"):
             return
-        tokens = all_tokens[rank, :length].tolist()
-        log_probs = all_log_probs[rank, :length].tolist()
+        length = int(lengths[slot, rank])
+        tokens = all_tokens[slot, rank, :length].tolist()
+        log_probs = all_log_probs[slot, rank, :length].tolist()
         if tokens[-1] == eos_id:
             yield Hypothesis(tokens[:-1], log_probs, score, "stop")
         else:

@@ -62,8 +62,7 @@ class AttentionTables(NamedTuple):
     memory: list[object]
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(NamedTuple):
     """A sentence that left the batch: its n_best hypotheses, best first, or an error."""
 
     handle: int
@@ -71,8 +70,7 @@ class Finished:
     error: str | None = None
 
 
-@dataclass(frozen=True)
-class StepResult:
+class StepResult(NamedTuple):
     """The results of one step. Finished sentences hold no slot.
 
     `streamed` maps handles to newly settled target ids, which later steps do not change.

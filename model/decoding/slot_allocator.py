@@ -19,6 +19,9 @@ class Compaction(NamedTuple):
     slots: list[tuple[int, int]]
 
 
+NO_MOVES = Compaction([], [])
+
+
 class Columns(NamedTuple):
     """The numbers of a `model.backends.pytorch.rows.RowTable`: by_slot (N, K), slots and beams
     (R,), members (N,) and rows (R,)."""
@@ -102,6 +105,7 @@ class FixedSlotAllocator:
         self._free_slots: list[int] = []
         self._free_rows: list[int] = []
         self._num_rows_ever = 0
+        self.num_rows = 0
 
     @property
     def handles(self) -> list[int]:
@@ -110,10 +114,6 @@ class FixedSlotAllocator:
     @property
     def num_slots(self) -> int:
         return len(self._slots)
-
-    @property
-    def num_rows(self) -> int:
-        return self._num_rows_ever - len(self._free_rows)
 
     def slot(self, handle: int) -> int:
         return self._slots[handle]
@@ -140,6 +140,7 @@ class FixedSlotAllocator:
             slot = len(self._groups)
             self._groups.append(rows)
         self._slots[handle] = slot
+        self.num_rows += beam_size
         return slot
 
     def remove(self, handles: Sequence[int]) -> None:
@@ -147,6 +148,7 @@ class FixedSlotAllocator:
             slot = self._slots.pop(handle)
             self._free_slots.append(slot)
             self._free_rows += self._groups[slot]
+            self.num_rows -= len(self._groups[slot])
 
     def compact(self) -> Compaction:
-        return Compaction([], [])
+        return NO_MOVES

@@ -29,12 +29,13 @@ class Features(NamedTuple):
 
     @classmethod
     def of(cls, sentence: SourceSentence) -> Features:
+        options = sentence.options
         return cls(
-            has_sampling=sentence.options.sampling,
-            has_guards=sentence.options.is_guarded,
+            has_sampling=options.sampling,
+            has_guards=options.is_guarded,
             has_prefix=len(sentence.prefix) > 0,
             has_streams=sentence.is_streamed,
-            max_ngram_size=sentence.options.no_repeat_ngram_size,
+            max_ngram_size=options.no_repeat_ngram_size,
         )
 
     @classmethod
@@ -65,20 +66,22 @@ class BatchNeeds:
         return Features.union(self._features), max(self._lengths)
 
 
-def option_rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:
+def option_rows(
+    sentence: SourceSentence, limit: int
+) -> tuple[tuple[int, ...], tuple[float, ...], tuple[bool, ...]]:
     """One sentence's options in the order of INTEGERS, NUMBERS and FLAGS."""
     options = sentence.options
     lookahead = limit if options.lookahead is None else options.lookahead
-    integers = [
+    integers = (
         *(options.beam_size, options.n_best, limit, lookahead, options.top_k, options.seed),
         *(options.no_repeat_ngram_size, len(sentence.prefix)),
-    ]
-    numbers = [
+    )
+    numbers = (
         *(options.length_penalty, options.temperature, options.top_p),
         options.repetition_penalty,
-    ]
+    )
     is_wu = options.normalization == "wu"
-    return integers, numbers, [options.sampling, is_wu, sentence.is_cut]
+    return integers, numbers, (options.sampling, is_wu, sentence.is_cut)
 
 
 def _uncount(counts: Counter[_Key], key: _Key) -> None:

@@ -31,6 +31,8 @@ from model.decoding.slot_options import Features
 from model.decoding.utf8 import Utf8Tables
 from model.network.config import AttentionHead
 
+_USE = contextlib.nullcontext()
+
 
 class NativeDecoder:
     """A packed model, its caches, and the searches."""
@@ -56,7 +58,7 @@ class NativeDecoder:
         self._part: CompiledPart | None = None
 
     def in_use(self) -> AbstractContextManager[object]:
-        return contextlib.nullcontext()
+        return _USE
 
     def share_cores(self, sharers: int) -> None:
         self._network.share_cores(sharers)

@@ -139,29 +139,33 @@ class NativeSearch:
         start: int,
     ) -> None:
         """Start searches in `slots` from the token `start`, with at most `limits` tokens each."""
-        for slot, sentence, limit in zip(slots, sentences, limits, strict=True):
-            rows: tuple[Sequence[float], ...] = option_rows(sentence, limit)
-            for table, row in zip(self.options, rows, strict=True):
-                table[slot] = tuple(row)
-            held = self._columns.keys() & set(sentence.ids) if self._columns else ()
-            self._is_held[slot] = False
-            self._is_held[slot, [self._columns[token] for token in held]] = True
-            self.prefix[slot, : len(sentence.prefix)] = sentence.prefix
-            self._begin(slot, start)
+        where = np.array(slots)
+        rows = map(option_rows, sentences, limits)
+        for table, values in zip(self.options, zip(*rows, strict=True), strict=True):
+            table[where] = list(values)
+        for slot, sentence in zip(slots, sentences, strict=True):
+            if sentence.prefix:
+                self.prefix[slot, : len(sentence.prefix)] = sentence.prefix
+            if self._columns:
+                held = self._columns.keys() & set(sentence.ids)
+                self._is_held[slot] = False
+                self._is_held[slot, [self._columns[token] for token in held]] = True
+        self._begin(where, start)
 
-    def _begin(self, slot: int, start: int) -> None:
-        self.live.score[slot] = self.finished.score[slot] = _NEVER
-        self.live.score[slot, 0] = 0.0
-        self.last[slot] = start
-        self._spelling[slot] = 0
-        self.length[slot] = 0
-        self.status[slot] = Status.RUNNING
-        self.is_stuck[slot] = False
+    def _begin(self, slots: Array, start: int) -> None:
+        self.live.score[slots] = self.finished.score[slots] = _NEVER
+        self.live.score[slots, 0] = 0.0
+        self.last[slots] = start
+        self._spelling[slots] = 0
+        self.length[slots] = 0
+        self.status[slots] = Status.RUNNING
+        self.is_stuck[slots] = False
 
     def ended(self, slots: Array) -> list[tuple[int, Status]]:
         """The index within `slots` (N,) and the status of each ended slot."""
-        codes = enumerate(self.status[slots].tolist())
-        return [(place, Status(code)) for place, code in codes if code != Status.RUNNING]
+        codes = self.status[slots]
+        (places,) = codes.nonzero()  # not RUNNING
+        return [(place, Status(int(codes[place]))) for place in places.tolist()]
 
     def settled(self, slots: Array, length: int) -> tuple[list[int], Array]:
         """How many tokens all hypotheses of each of `slots` (N,) share, and the tokens (N, length)
