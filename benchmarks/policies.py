@@ -42,9 +42,9 @@ from service.engine.admission import AdmissionControl
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import (
     EngineRequest,
+    News,
     SentenceOutcome,
     SentenceTask,
-    Waiter,
     expected_work,
 )
 from service.engine.worker import Worker
@@ -132,7 +132,7 @@ async def serve(
             request = EngineRequest(future, moment, 1, expected_work(sentence))
             future.add_done_callback(functools.partial(_note_end, ended, request))
             task = SentenceTask(sentence, request)
-            task.join(Waiter(request, 0, is_streamed=False))
+            task.join(request, 0, is_streamed=False)
             min(workers, key=lambda worker: worker.load).put([task])
             requests.append(request)
         await asyncio.gather(*(request.future for request in requests))
@@ -145,6 +145,11 @@ async def serve(
 
 def _note_end(ended: dict[EngineRequest, float], request: EngineRequest, _: object) -> None:
     ended[request] = time.monotonic()
+
+
+def _publish(task: SentenceTask, news: News) -> None:
+    if isinstance(news, SentenceOutcome):
+        task.publish(news)
 
 
 def _giving(runner: Runner) -> Callable[[], Runner]:
@@ -171,7 +176,7 @@ async def running(
             metrics,
             busy_workers,
             NotReady,
-            SentenceTask.publish,
+            _publish,
         )
         for runner, schedule in zip(runners, schedules, strict=True)
     ]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Collection
 
 from service.engine.sentence_task import EngineRequest, SentenceTask
-from service.errors import Overloaded
 
 
 class AdmissionControl:
@@ -23,14 +21,9 @@ class AdmissionControl:
         self.num_sentences = 0
         self.num_tokens = 0
         self._waiting: set[SentenceTask] = set()
-        self._clients: dict[str, Counter[EngineRequest]] = {}
+        self._clients: dict[str, dict[EngineRequest, int]] = {}
         """The number of waiting tasks of each request, by client."""
         self._lock = threading.Lock()
-
-    def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
-        """Raise Overloaded if this many more may not wait now."""
-        if reason := self.why_full(num_sentences, num_tokens, client):
-            raise Overloaded(reason)
 
     def why_full(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> str:
         """Why this many more may not wait now; empty if they may.
@@ -66,11 +59,12 @@ class AdmissionControl:
 
     def _count(self, tasks: Collection[SentenceTask], sign: int) -> None:
         self.num_sentences += sign * len(tasks)
-        self.num_tokens += sign * sum(task.most_work for task in tasks)
-        for request, number in Counter(task.request for task in tasks).items():
-            requests = self._clients.setdefault(request.ticket.client, Counter())
-            requests[request] += sign * number
+        for task in tasks:
+            request, client = task.request, task.request.ticket.client
+            self.num_tokens += sign * task.most_work
+            requests = self._clients.setdefault(client, {})
+            requests[request] = requests.get(request, 0) + sign
             if not requests[request]:
                 del requests[request]
             if not requests:
-                del self._clients[request.ticket.client]
+                del self._clients[client]

@@ -25,6 +25,10 @@ CancelReason = Literal["client", "deadline"]
 Updates = list[tuple[SentenceTask, News]]
 
 
+_Entry = tuple[int, int, int, int, float, float | None]
+"""The fields of a `BatchEntry`, which is made when somebody watches."""
+
+
 class BatchEntry(NamedTuple):
     """A sentence in a batch, for people who watch it.
 
@@ -58,11 +62,9 @@ class BatchLoop:
         self._admission, self._metrics, self._clock = admission, metrics, clock
         self._running = schedule.running
         self._open: set[SentenceTask] = set()
-        self._without_token: set[SentenceTask] = set()
-        self._stepped_seconds = 0.0
-        self._left: deque[BatchEntry] = deque(maxlen=_MOST_LEFT)
+        self._left: deque[_Entry] = deque(maxlen=_MOST_LEFT)
         self._updates: Updates = []
-        self._num_left_out = 0
+        self._num_left_out = self._num_at_work = 0
 
     @property
     def is_idle(self) -> bool:
@@ -80,15 +82,16 @@ class BatchLoop:
     @property
     def num_rows(self) -> int:
         """Hypotheses of the running sentences."""
-        return sum(task.num_rows for task in list(self._running.values()))
+        return self._running.num_rows
 
     def batch_entries(self, since: float) -> list[BatchEntry]:
         """The running sentences, and those that left after this monotonic time. Any thread may
         call it: the list of running tasks is copied at once."""
-        running = [_entry(task, None) for task in list(self._running.values())]
-        newest_first = reversed(self._left.copy())
+        num_steps, running = self._running.num_steps, list(self._running.by_handle.values())
+        entries = [BatchEntry(*_entry(task, num_steps(task), None)) for task in running]
+        newest_first = map(BatchEntry._make, reversed(self._left.copy()))
         recent = itertools.takewhile(lambda entry: (entry.left or 0.0) > since, newest_first)
-        return [*running, *list(recent)[::-1]]
+        return [*entries, *list(recent)[::-1]]
 
     def add(self, tasks: Sequence[SentenceTask]) -> None:
         """Queue the tasks for admission."""
@@ -105,17 +108,25 @@ class BatchLoop:
             self._metrics.count_finished("cancelled" if reason == "client" else reason)
         self._metrics.count_cancelled(reason, len(cancelled))
 
-    def stream(self, task: SentenceTask) -> None:
-        """Send the tokens of a task that is open, from its first one on."""
-        if task in self._open:
+    def renew(self, task: SentenceTask) -> None:
+        """Send the tokens of a task that is open, from its first one on, if they are wanted now;
+        and make it as urgent as it is now."""
+        if task not in self._open:
+            return
+        is_newly_streamed = task.is_streamed and not task.sentence.is_streamed
+        if is_newly_streamed:
             task.sentence = dataclasses.replace(task.sentence, is_streamed=True)
-            if task.handle in self._running:
+        if task.handle is not None:
+            self._running.renew_level(task)
+            if is_newly_streamed:
                 self._runner.stream(task.handle)
 
     def step(self, num_at_work: int) -> None:
         """Admit newcomers, choose who steps, decode one token of each, settle those that ended.
         `num_at_work` runners share the cores now."""
-        self._runner.share_cores(num_at_work)
+        if num_at_work != self._num_at_work:
+            self._runner.share_cores(num_at_work)
+            self._num_at_work = num_at_work
         if newcomers := self._schedule.newcomers():
             self._admit(newcomers)
         elif self._running:
@@ -162,31 +173,28 @@ class BatchLoop:
         encoded = self._clock()
         self._schedule.account(encoded - started)
         self._metrics.encode_seconds.observe(encoded - started)
-        self._without_token.update(tasks)
         for task, handle in zip(tasks, handles, strict=True):
-            task.handle, self._running[handle] = handle, task
+            self._running.enter(task, handle)
             task.admitted_seconds, task.encoded_seconds = started, encoded
             task.stepped_seconds = encoded
             self._metrics.queue_wait_seconds.observe(started - task.request.arrived_seconds)
-            self._metrics.count_source_tokens(task.num_tokens)
+        self._metrics.count_source_tokens([task.num_tokens for task in tasks])
         self._admission.leave(tasks)  # who watches sees each task wait or run, at any moment
 
     def _decode(self, chosen: list[SentenceTask] | None) -> StepResult:
         """Step these tasks, or all if None."""
         started, handles = self._clock(), None
-        num_rows = self._runner.max_rows - self._runner.num_free_rows
-        self._num_left_out = len(self._running) - len(chosen) if chosen else 0
-        if chosen and self._num_left_out:
-            num_rows = sum(task.num_rows for task in chosen)
+        self._num_left_out = 0 if chosen is None else len(self._running) - len(chosen)
+        if chosen is not None:
             handles = sorted(task.handle for task in chosen if task.handle is not None)
-        self._metrics.step_rows.observe(num_rows)
+        self._metrics.step_rows.observe(self._schedule.num_units)
         try:
             result = self._runner.step(handles)
         except DeviceLost:
             raise
         except Exception:
             _logger.exception("a step failed with %d sentences running", len(self._running))
-            for task in list(self._running.values()):
+            for task in list(self._running.by_handle.values()):
                 self._fail(task, "the model failed")
                 self._release(task)
             return StepResult([], {})
@@ -196,46 +204,34 @@ class BatchLoop:
     def _observe_step(
         self, chosen: list[SentenceTask] | None, started: float, ended: float
     ) -> None:
-        """Observe the time of a step, and the longest wait for it. Where each step takes all, the
-        work does not grow with the tasks."""
+        """Observe the time of a step, and the longest wait for it."""
         self._schedule.account(ended - started)
-        metrics, waits = self._metrics, []
+        metrics, since = self._metrics, self._running.waits_since(chosen)
         metrics.decode_step_seconds.observe(ended - started)
-        if chosen is None:
-            if len(self._running) > len(self._without_token):
-                waits = [self._stepped_seconds]
-            self._stepped_seconds, chosen = ended, list(self._without_token)
-        else:
-            waits = [task.stepped_seconds for task in chosen if task.num_steps]
-            for task in chosen:
-                task.stepped_seconds = ended
-                task.count_step()
-        if waits:
-            metrics.inter_token_seconds.observe(ended - min(waits))
-        for task in self._without_token.intersection(chosen):
+        if since is not None:
+            metrics.inter_token_seconds.observe(ended - since)
+        is_counted = self._schedule.can_leave_out
+        for task in self._running.note_step(chosen, ended, is_counted=is_counted):
             metrics.time_to_first_token_seconds.observe(ended - task.request.arrived_seconds)
-        self._without_token.difference_update(chosen)
 
     def _settle(self, result: StepResult) -> None:
         """Publish what was streamed and what has ended."""
         for handle, ids in result.streamed.items():
-            self._updates.append((self._running[handle], ids))
+            self._updates.append((self._running.by_handle[handle], ids))
         ended = self._clock()
         for one in result.finished:
-            task = self._leave(one.handle)
+            task = self._leave(one.handle, ended)
             if one.error is not None:
                 self._fail(task, one.error)
                 continue
             best = one.hypotheses[0]
-            num_steps = task.num_steps or len(best.log_probs)
+            work = task.num_tokens + task.num_rows * (task.num_steps or len(best.log_probs))
+            arrived, admitted = task.request.arrived_seconds, task.admitted_seconds
             outcome = SentenceOutcome(
-                one.hypotheses,
-                admitted=task.admitted_seconds,
-                encoded=task.encoded_seconds,
-                ended=ended,
-                work=task.num_tokens + task.num_rows * num_steps,
+                one.hypotheses, None, arrived, admitted, task.encoded_seconds, ended, work
             )
-            self._answer(task, outcome)
+            self._open.discard(task)
+            self._updates.append((task, outcome))
             self._metrics.count_target_tokens(len(best.log_probs))
             self._metrics.count_finished(best.finish_reason)
 
@@ -253,19 +249,16 @@ class BatchLoop:
         self._admission.leave(tasks)
 
     def _release(self, task: SentenceTask) -> None:
-        if task.handle in self._running:
+        if task.handle in self._running.by_handle:
             self._runner.release(task.handle)
-            self._leave(task.handle)
+            self._leave(task.handle, self._clock())
 
-    def _leave(self, handle: int) -> SentenceTask:
-        task = self._running.pop(handle)
-        self._without_token.discard(task)
-        self._left.append(_entry(task, self._clock()))
+    def _leave(self, handle: int, now: float) -> SentenceTask:
+        task = self._running.leave(handle)
+        self._left.append(_entry(task, task.num_steps, now))
         return task
 
 
-def _entry(task: SentenceTask, left: float | None) -> BatchEntry:
+def _entry(task: SentenceTask, num_steps: int, left: float | None) -> _Entry:
     number = -1 if task.handle is None else task.handle
-    return BatchEntry(
-        number, task.num_rows, task.num_tokens, task.num_steps, task.admitted_seconds, left
-    )
+    return number, task.num_rows, task.num_tokens, num_steps, task.admitted_seconds, left

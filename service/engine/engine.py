@@ -28,7 +28,7 @@ from service.engine.sentence_task import (
 from service.engine.sharing import SharedSentences
 from service.engine.ticket import NO_TICKET, Ticket
 from service.engine.worker import Worker
-from service.errors import Draining, InvalidField, NotReady
+from service.errors import Draining, InvalidField, NotReady, Overloaded
 from service.observability.metrics import ModelMetrics
 from service.signals import end_after_failure
 
@@ -65,7 +65,7 @@ class Engine:
         self.admission = AdmissionControl(limits.max_waiting_sentences, limits.max_waiting_tokens)
         self._is_draining = False
         self._is_preemptive = limits.is_preemptive
-        self._shared = SharedSentences(limits.cache_bytes, metrics, self._stream_task)
+        self._shared = SharedSentences(limits.cache_bytes, metrics, self._renew)
         busy_workers = set() if busy_workers is None else busy_workers
         self._workers = [
             Worker(
@@ -87,7 +87,7 @@ class Engine:
     @property
     def is_ready(self) -> bool:
         """Whether the engine accepts new work."""
-        return self._is_running and not self._is_draining
+        return not self._is_draining and any(worker.is_running for worker in self._workers)
 
     @property
     def num_waiting(self) -> int:
@@ -145,13 +145,15 @@ class Engine:
 
     def require_running(self) -> None:
         """Raise NotReady or Draining unless admitted work can continue."""
-        if not self._is_running:
+        if not any(worker.is_running for worker in self._workers):
             raise self._unready()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
         """Raise NotReady, Draining or Overloaded unless this much of a client may wait."""
-        self.require_ready()
-        self.admission.require_room(num_sentences, num_tokens, client)
+        if not self.is_ready:
+            raise self._unready()
+        if reason := self.admission.why_full(num_sentences, num_tokens, client):
+            raise Overloaded(reason)
 
     def has_room(self, client: str) -> bool:
         """Whether one more sentence of a client may wait now."""
@@ -167,8 +169,14 @@ class Engine:
         or only as `require_running` if the ticket is admitted; and InvalidField for a beam that can
         never fit.
         """
-        async with self._begun(sentences, ticket) as request:
+        request = self._request(sentences, ticket)
+        try:
+            self._start(request, 0, sentences)
+            if len(sentences) > _SUBMITTED_AT_ONCE:
+                await self._start_rest(request, sentences)
             return await request.future if sentences else []
+        finally:
+            self._end(request)
 
     @contextlib.asynccontextmanager
     async def stream(
@@ -178,34 +186,45 @@ class Engine:
 
         Only sentences with `is_streamed` send tokens before they end. Raises as `translate`.
         """
-        async with self._begun(sentences, ticket) as request:
+        request = self._request(sentences, ticket, asyncio.Queue())
+        try:
+            self._start(request, 0, sentences)
+            await self._start_rest(request, sentences)
             yield request.updates()
+        finally:
+            self._end(request)
 
-    @contextlib.asynccontextmanager
-    async def _begun(
-        self, sentences: Sequence[SourceSentence], ticket: Ticket
-    ) -> AsyncGenerator[EngineRequest]:
-        """Submit a request; cancel it if the block ends before it is done."""
+    def _request(
+        self,
+        sentences: Sequence[SourceSentence],
+        ticket: Ticket,
+        updates: asyncio.Queue[Update] | None = None,
+    ) -> EngineRequest:
+        """A request that ends at its deadline. Raises InvalidField."""
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
         if widest > self.max_beam_size:
             raise InvalidField(f"beam_size must be at most {self.max_beam_size}, got {widest}")
-        loop = asyncio.get_running_loop()
-        own_work = sum(map(expected_work, sentences))
-        work = ticket.prior_work + own_work if self._is_preemptive else 0
-        arrived, future = time.monotonic(), loop.create_future()
-        request = EngineRequest(future, arrived, len(sentences), work, ticket)
-        with contextlib.ExitStack() as at_end:
-            at_end.callback(self._cancel, request, "client")
-            if ticket.ends_seconds is not None:
-                timer = loop.call_at(ticket.ends_seconds, self._expire, request)
-                at_end.callback(timer.cancel)
-            await self._submit(request, sentences)
-            yield request
+        work = 0
+        if self._is_preemptive:
+            work = ticket.prior_work + sum(map(expected_work, sentences))
+        loop, arrived = asyncio.get_running_loop(), time.monotonic()
+        count, future = len(sentences), loop.create_future()
+        request = EngineRequest(future, arrived, count, work, ticket, updates)
+        if ticket.ends_seconds is not None:
+            request.timer = loop.call_at(ticket.ends_seconds, self._expire, request)
+        return request
 
-    async def _submit(self, request: EngineRequest, sentences: Sequence[SourceSentence]) -> None:
-        """Start the sentences, a part at a time, so that others use the event loop between. The
-        first part asks for the room of all."""
-        self._start(request, 0, sentences)
+    def _end(self, request: EngineRequest) -> None:
+        """Cancel what is not done."""
+        if request.timer is not None:
+            request.timer.cancel()
+        if request.tasks:
+            self._cancel(request, "client")
+
+    async def _start_rest(
+        self, request: EngineRequest, sentences: Sequence[SourceSentence]
+    ) -> None:
+        """Start the further parts, one in each iteration of the event loop."""
         for first in range(_SUBMITTED_AT_ONCE, len(sentences), _SUBMITTED_AT_ONCE):
             await asyncio.sleep(0)
             if request.future.done():  # its deadline has passed
@@ -215,8 +234,8 @@ class Engine:
     def _start(
         self, request: EngineRequest, first: int, sentences: Sequence[SourceSentence]
     ) -> None:
-        """Start the tasks of a part that are neither in the cache nor computed for others; only
-        these, and what comes behind the part, need room."""
+        """Start the tasks of a part that are neither in the cache nor computed for others. The
+        first part asks for room for its own, and for all that comes behind it."""
         end = first + _SUBMITTED_AT_ONCE
         tasks, rest = self._shared.join(request, sentences[first:end], first), sentences[end:]
         for task in tasks:
@@ -254,19 +273,15 @@ class Engine:
         request.fail(request.ticket.deadline_error())
         self._cancel(request, "deadline")
 
-    def _stream_task(self, task: SentenceTask) -> None:
+    def _renew(self, task: SentenceTask) -> None:
         for worker in self._workers:
-            worker.stream(task)
+            worker.renew(task)
 
     @property
     def _batch_loops(self) -> list[BatchLoop]:
         """Those of the workers that have a runner."""
         found = [worker.batch_loop for worker in self._workers]
         return [batch_loop for batch_loop in found if batch_loop]
-
-    @property
-    def _is_running(self) -> bool:
-        return any(worker.is_running for worker in self._workers)
 
     def _unready(self, name: str | None = None) -> NotReady:
         if self._is_draining:

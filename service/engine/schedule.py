@@ -8,13 +8,13 @@ length of its translation, and moves on when it has had more. docs/scheduling.md
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Collection, Iterable
 from operator import attrgetter
 
 from model.decoding.step_cost import NOMINAL
 from service.engine.interfaces import EngineRunner
+from service.engine.running import RunningTasks
 from service.engine.sentence_task import EngineRequest, SentenceTask
 
 _LEAST_ROWS = 64
@@ -72,15 +72,13 @@ class WaitingTasks:
     @property
     def most_urgent(self) -> SentenceTask:
         """The next task of the lowest level."""
-        return self._head(min(self._levels))
+        return next(iter(self._levels[min(self._levels)].values()))[0]
 
     @property
     def oldest(self) -> SentenceTask:
         """The next task of the level whose next request arrived first."""
-        return min(map(self._head, self._levels), key=lambda task: task.request.arrived_seconds)
-
-    def _head(self, level: int) -> SentenceTask:
-        return next(iter(self._levels[level].values()))[0]
+        heads = [next(iter(queues.values()))[0] for queues in self._levels.values()]
+        return min(heads, key=lambda task: task.request.arrived_seconds)
 
     def remove_next(self, task: SentenceTask) -> None:
         """Remove the next task of a level; its request goes to the end of the level."""
@@ -110,8 +108,8 @@ class Schedule:
         sentences wait for the encoder. `is_preemptive`: steps may leave tasks out, if the runner
         can step a subset."""
         self.waiting = WaitingTasks()
-        self.running: dict[int, SentenceTask] = {}
-        """By handle; the owner adds and removes."""
+        self.running = RunningTasks()
+        """The owner adds and removes."""
         self._runner, self._is_preemptive = runner, is_preemptive
         self._max_prefill_tokens = max_prefill_tokens
         cost, times_fixed = runner.step_cost or NOMINAL, 1 / _FIXED_SHARE - 1
@@ -119,7 +117,7 @@ class Schedule:
         """The rows of a batch where short work runs."""
         self._num_admissions = 0
         self._is_for_short = False
-        self._num_units = 1
+        self.num_units = 1
         """Rows or source tokens of the last choice; one of either costs about the same."""
         self._unit_seconds = self._spare_seconds = 0.0
         self._num_steps = 0
@@ -144,7 +142,7 @@ class Schedule:
         )
         first = self.waiting.oldest if is_aged else urgent
         self._is_for_short = urgent.level <= self._short_level and self._may_be_alone(
-            urgent.num_rows + self._num_rows_to(urgent.level)
+            urgent.num_rows + self.running.num_rows_to(urgent.level)
         )
         taken: list[SentenceTask] = []
         if first.num_rows > self._runner.num_free_rows:
@@ -158,39 +156,40 @@ class Schedule:
             raise RuntimeError("nothing runs and yet the runner has no room")
         if taken:
             self._num_steps = 0
-            self._num_units = sum(task.num_tokens for task in taken)
+            self.num_units = sum(task.num_tokens for task in taken)
         return taken
 
     def choose(self) -> list[SentenceTask] | None:
         """Return the running tasks to step; None: all."""
         self._num_steps += 1
-        self._is_for_short, self._num_units = False, self._num_rows
+        self._is_for_short, self.num_units = False, self._num_rows
         if not self.can_leave_out:
             return None
-        tasks, level = list(self.running.values()), self._lowest_level
-        is_short_there = level <= self._short_level
-        if is_short_there and self._may_be_alone(num_short := self._num_rows_to(level)):
-            self._is_for_short, self._num_units = True, num_short
-            return [task for task in tasks if task.level == level]
+        running, level = self.running, self.running.lowest_level
+        is_short_there, is_mixed = level <= self._short_level, level < running.highest_level
+        num_short = running.num_rows_to(level) if is_short_there and is_mixed else 0
+        if num_short and self._may_be_alone(num_short):
+            self._is_for_short, self.num_units = True, num_short
+            return running.of_level(level)
         most_rows = self._most_rows(is_short_there)
-        if self._num_rows <= most_rows:
-            return tasks
-        by_level = sorted(tasks, key=attrgetter("level"))
-        by_wait = sorted(by_level, key=attrgetter("stepped_seconds"))
+        if self.num_units <= most_rows:
+            return None
+        by_level = running.by_level()
+        by_wait = running.by_wait(by_level)
         chosen = _filled(
             _filled([], by_wait, most_rows // _PART_FOR_LONGEST_WAIT), by_level, most_rows
         )
-        self._num_units = _num_rows(chosen)
-        return chosen
+        self.num_units = _num_rows(chosen)
+        return chosen if len(chosen) < len(running) else None
 
     def account(self, seconds: float) -> None:
         """Count the time of the encoding or step that was chosen. Batches earn time to waste, up to
         twice the time of the last one."""
         if self._is_for_short:
-            wasted = seconds - self._num_units * self._unit_seconds
+            wasted = seconds - self.num_units * self._unit_seconds
             self._spare_seconds -= max(wasted, seconds / _PART_WASTED_ALONE)
             return
-        self._unit_seconds = seconds / self._num_units
+        self._unit_seconds = seconds / self.num_units
         if self._spare_seconds < 2 * seconds:
             self._spare_seconds += _WASTED_SHARE * seconds
 
@@ -202,7 +201,7 @@ class Schedule:
         taken: list[SentenceTask] = []
         num_rows, num_tokens = self._runner.num_free_rows, self._max_prefill_tokens
         if self.can_leave_out:
-            level = min(first.level, self._lowest_level)
+            level = min(first.level, self.running.lowest_level)
             most_rows = self._most_rows(level <= self._short_level)
             num_tokens = min(num_tokens, _TOKENS_OF_A_ROW * most_rows)
         task: SentenceTask | None = first
@@ -222,7 +221,7 @@ class Schedule:
         half as many wait as run, or they have waited long enough."""
         if self.can_leave_out:
             most_rows = self._most_rows(level <= self._short_level)
-            if self._num_rows_to(level) >= most_rows:
+            if self.running.num_rows_to(level) >= most_rows:
                 return False
         num_waiting = min(len(self.waiting), self._runner.num_free_slots)
         return 2 * num_waiting >= len(self.running) or self._num_steps >= _STEPS_FOR_COMPANY
@@ -242,24 +241,16 @@ class Schedule:
         """The rows of a batch, as short work is there or not."""
         return self.batch_rows if is_short_there else 2 * self.batch_rows
 
-    def _num_rows_to(self, level: int) -> int:
-        """The rows of the running tasks up to this level."""
-        return _num_rows(task for task in self.running.values() if task.level <= level)
-
-    @property
-    def _lowest_level(self) -> int:
-        """Of the running tasks."""
-        return min((task.level for task in self.running.values()), default=sys.maxsize)
-
     @property
     def _short_level(self) -> int:
         """Work is short up to this level: two below the highest that runs, and level 0."""
-        return max(0, max((task.level for task in self.running.values()), default=0) - 2)
+        return max(0, self.running.highest_level - 2)
 
     def _may_be_alone(self, num_short: int) -> bool:
         """Whether this many rows of short work may join or step alone."""
-        most = min(self._num_rows, self.batch_rows) // _PART_ALONE
-        return num_short <= most and self._spare_seconds > 0
+        if self._spare_seconds <= 0:
+            return False
+        return num_short <= min(self._num_rows, self.batch_rows) // _PART_ALONE
 
 
 def _num_rows(tasks: Iterable[SentenceTask]) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from model.decoding.options import DecodingOptions
@@ -19,8 +19,7 @@ _SHORT_WORK = 64
 """Work of the most urgent level; the next one ends at four times as much, and so on."""
 
 
-@dataclass(frozen=True)
-class SentenceOutcome:
+class SentenceOutcome(NamedTuple):
     """A sentence's result: hypotheses, best first; or an error and no hypotheses.
 
     Monotonic seconds at which it arrived, joined the batch, was encoded (in one pass with those
@@ -52,17 +51,11 @@ class SentenceOutcome:
         return self.ended - max(self.encoded, self.arrived)
 
 
-class SentenceKey(NamedTuple):
-    """All that a model's translation of a sentence depends on. A sample depends on the seed, which
-    is one of the options. A tuple, because it is made and hashed for each sentence."""
-
-    ids: tuple[int, ...]
-    options: DecodingOptions
-    prefix: tuple[int, ...]
-    is_aligned: bool
-    is_cut: bool
-
-
+SentenceKey = tuple[tuple[int, ...], DecodingOptions, tuple[int, ...], bool, bool]
+"""All that a model's translation of a sentence depends on: its ids, options (with the seed of a
+sample) and prefix, and whether it is aligned and cut."""
+Waiter = tuple["EngineRequest", int, bool]
+"""A request that waits for its sentence of this index, and whether also for its tokens."""
 News = Sequence[int] | SentenceOutcome
 """Newly settled target ids of a sentence, or its outcome."""
 
@@ -76,134 +69,116 @@ class Update:
     outcome: SentenceOutcome | None = None
 
 
-@dataclass(frozen=True)
-class Waiter:
-    """A request that waits for its sentence of this index; `is_streamed`: also for its tokens."""
-
-    request: EngineRequest
-    index: int
-    is_streamed: bool
-
-
-@dataclass(eq=False)
 class SentenceTask:
     """One sentence that a worker computes. It waits until it has a handle, and runs until it has an
     outcome."""
 
-    sentence: SourceSentence
-    request: EngineRequest
-    """The first that wanted it."""
-    key: SentenceKey | None = None
-    """What equal sentences have in common; None: the task is not shared."""
-    waiters: list[Waiter] = field(default_factory=list)
-    settled_ids: list[int] = field(default_factory=list)
-    handle: int | None = None
-    admitted_seconds: float = 0.0
-    encoded_seconds: float = 0.0
-    stepped_seconds: float = 0.0
-    num_steps: int = 0
-    """Of steps that leave tasks out."""
-    most_work: int = 0
-    """What it may need, as `most_work` of the sentence; counted while it waits."""
-    is_streamed: bool = field(init=False)
-    """Whether the runner was asked for its tokens."""
-    request_work: int = field(init=False)
-    level: int = field(init=False)
-    num_rows: int = field(init=False)
-    num_tokens: int = field(init=False)
-    """Of the source. All are read at each step, so they are stored."""
-
-    def __post_init__(self) -> None:
-        self.is_streamed = self.sentence.is_streamed
-        self.num_rows = self.sentence.options.beam_size
-        self.num_tokens = len(self.sentence.ids)
-        self.request_work = self.request.expected_work
-        self._set_level()
-
-    @property
-    def rank(self) -> int:
+    def __init__(
+        self, sentence: SourceSentence, request: EngineRequest, key: SentenceKey | None = None
+    ) -> None:
+        """`request`: the first that wanted it. `key`: what equal sentences have in common; None:
+        the task is not shared."""
+        self.sentence, self.request, self.key = sentence, request, key
+        self.waiters: list[Waiter] = []
+        self.settled_ids: list[int] = []
+        self.is_streamed = sentence.is_streamed
+        """Whether the runner was asked for its tokens."""
+        self.num_rows, self.num_tokens = sentence.options.beam_size, len(sentence.ids)
+        """Rows of its beam, and tokens of its source."""
+        self.rank = 0 if sentence.is_streamed else -self.num_tokens
         """Order within the request, lowest first. Long sentences go first, so they do not run
         alone at the end; streamed sentences keep their order."""
-        return 0 if self.sentence.is_streamed else -self.num_tokens
+        self.most_work = 0
+        """What it may need, as `most_work` of the sentence; counted while it waits."""
+        self.request_work = request.expected_work
+        self.level = level_of(max(self.num_tokens, self.request_work)) if self.request_work else 0
+        self.handle: int | None = None
+        self.admitted_seconds = self.encoded_seconds = self.stepped_seconds = 0.0
+        self.num_missed = self.rises_at = 0
+        """As `RunningTasks` counts steps."""
+        self.num_steps = 0
+        """When it has left: of steps that may leave tasks out."""
 
-    def count_step(self) -> None:
-        """Count a step; a task with more work than its request expected becomes less urgent."""
-        self.num_steps += 1
-        self._set_level()
+    def join(self, request: EngineRequest, index: int, *, is_streamed: bool) -> None:
+        """Publish to this request too, also what was streamed until now. Runs on the event loop."""
+        self.waiters.append((request, index, is_streamed))
+        request.tasks[self] = None
+        if is_streamed and self.settled_ids:
+            request.receive(index, tuple(self.settled_ids))
 
-    def join(self, waiter: Waiter) -> None:
-        """Publish to this waiter too, also what was streamed until now. The task becomes as urgent
-        as the request (priority inheritance, Sha et al. 1990). Runs on the event loop."""
-        self.waiters.append(waiter)
-        waiter.request.tasks[self] = None
-        self.request_work = min(self.request_work, waiter.request.expected_work)
-        self._set_level()
-        if waiter.is_streamed and self.settled_ids:
-            waiter.request.receive(Update(waiter.index, tuple(self.settled_ids)))
+    def publish_ids(self, ids: Sequence[int]) -> None:
+        """Pass newly settled ids on to the waiters that want them. Runs on the event loop."""
+        self.settled_ids += ids
+        for request, index, is_streamed in self.waiters:
+            if is_streamed:
+                request.receive(index, ids)
 
-    def publish(self, news: News) -> None:
-        """Pass the news on to all waiters that want it. Runs on the event loop."""
-        if not isinstance(news, SentenceOutcome):
-            self.settled_ids += news
-            for waiter in self.waiters:
-                if waiter.is_streamed:
-                    waiter.request.receive(Update(waiter.index, news))
-            return
-        for waiter in self.waiters:
-            waiter.request.tasks.pop(self, None)
-            outcome = replace(news, arrived=waiter.request.arrived_seconds)
-            waiter.request.receive(Update(waiter.index, outcome=outcome))
+    def publish(self, outcome: SentenceOutcome) -> None:
+        """Pass the outcome on to all waiters. Runs on the event loop."""
+        for request, index, _ in self.waiters:
+            request.tasks.pop(self, None)
+            own = outcome
+            if request is not self.request:
+                own = outcome._replace(arrived=request.arrived_seconds)
+            request.end(index, own)
         self.waiters.clear()
 
-    def _set_level(self) -> None:
-        """The logarithm of the work of the whole request, or of what the task has had if that is
-        more."""
-        attained = self.num_tokens + self.num_rows * self.num_steps
-        self.level = level_of(max(attained, self.request_work)) if self.request_work else 0
 
-
-@dataclass(eq=False)
 class EngineRequest:
     """All sentences of one call; done when each has its outcome. Times are monotonic seconds.
 
-    `_updates` holds at most one update per target token and one per sentence, even if the reader is
-    slow.
+    Only the event loop uses its methods.
     """
 
-    future: asyncio.Future[list[SentenceOutcome]]
-    arrived_seconds: float
-    num_sentences: int
-    expected_work: int = 0
-    """Of all sentences, and the work that the request had before; 0 makes all requests equally
-    urgent."""
-    ticket: Ticket = NO_TICKET
-    """An outcome that comes after its deadline is one of a sentence that is not done in time."""
-    tasks: dict[SentenceTask, None] = field(default_factory=dict)
-    """Those that it waits for, in order."""
-    _updates: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
-    _outcomes: dict[int, SentenceOutcome] = field(default_factory=dict)
+    def __init__(
+        self,
+        future: asyncio.Future[list[SentenceOutcome]],
+        arrived_seconds: float,
+        num_sentences: int,
+        expected_work: int = 0,
+        ticket: Ticket = NO_TICKET,
+        updates: asyncio.Queue[Update] | None = None,
+    ) -> None:
+        """`expected_work`: of all sentences, and the work that the request had before; 0 makes all
+        requests equally urgent. `updates` gets at most one update per target token and one per
+        sentence, even if the reader is slow; None: nobody reads them."""
+        self.future, self.arrived_seconds = future, arrived_seconds
+        self.expected_work, self.ticket = expected_work, ticket
+        self.timer: asyncio.TimerHandle | None = None
+        """Of its deadline."""
+        self.tasks: dict[SentenceTask, None] = {}
+        """Those that it waits for, in order."""
+        self._outcomes: list[SentenceOutcome | None] = [None] * num_sentences
+        self._num_open, self._updates = num_sentences, updates
 
     def fail(self, error: ServiceError) -> None:
-        """Give the error to each sentence without an outcome. Runs on the event loop."""
-        for index in range(self.num_sentences):
-            self.receive(Update(index, outcome=SentenceOutcome([], error)))
+        """Give the error to each sentence without an outcome."""
+        for index in range(len(self._outcomes)):
+            self.end(index, SentenceOutcome([], error))
 
-    def receive(self, update: Update) -> None:
-        """Queue the update; resolve the future on the last outcome. Ignore it if its sentence has
-        an outcome. Runs on the event loop."""
-        if update.index in self._outcomes:
+    def receive(self, index: int, ids: Sequence[int]) -> None:
+        """Queue ids of a sentence that has no outcome."""
+        if self._updates is not None and self._outcomes[index] is None:
+            self._updates.put_nowait(Update(index, ids))
+
+    def end(self, index: int, outcome: SentenceOutcome) -> None:
+        """Note the outcome of a sentence that has none, and resolve the future on the last one. A
+        result that comes after the deadline is one of a sentence that is not done in time."""
+        if self._outcomes[index] is not None:
             return
-        if update.outcome and not update.outcome.error and self.ticket.is_over:
-            update = Update(update.index, outcome=SentenceOutcome([], self.ticket.deadline_error()))
-        self._updates.put_nowait(update)
-        if update.outcome is not None:
-            self._outcomes[update.index] = update.outcome
-        if len(self._outcomes) == self.num_sentences and not self.future.done():
-            self.future.set_result([self._outcomes[index] for index in range(self.num_sentences)])
+        if self.ticket.ends_seconds is not None and self.ticket.is_over and not outcome.error:
+            outcome = SentenceOutcome([], self.ticket.deadline_error())
+        self._outcomes[index] = outcome
+        self._num_open -= 1
+        if self._updates is not None:
+            self._updates.put_nowait(Update(index, outcome=outcome))
+        if not self._num_open and not self.future.done():
+            self.future.set_result([one for one in self._outcomes if one is not None])
 
     async def updates(self) -> AsyncGenerator[Update]:
         """Yield updates until each sentence has its outcome."""
-        num_open = self.num_sentences
+        assert self._updates is not None
+        num_open = len(self._outcomes)
         while num_open:
             update = await self._updates.get()
             num_open -= update.outcome is not None
@@ -227,3 +202,8 @@ def most_work(sentence: SourceSentence, max_target_tokens: int) -> int:
 def level_of(work: int) -> int:
     """Urgency, 0 first: the logarithm of the work."""
     return ((work // _SHORT_WORK).bit_length() + 1) // 2
+
+
+def end_of_level(level: int) -> int:
+    """The least work beyond a level."""
+    return int(_SHORT_WORK * 4**level)

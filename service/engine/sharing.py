@@ -15,8 +15,6 @@ from service.engine.sentence_task import (
     SentenceKey,
     SentenceOutcome,
     SentenceTask,
-    Update,
-    Waiter,
     level_of,
 )
 from service.observability.metrics import ModelMetrics
@@ -33,12 +31,12 @@ class SharedSentences:
     """
 
     def __init__(
-        self, max_bytes: int, metrics: ModelMetrics, stream: Callable[[SentenceTask], None]
+        self, max_bytes: int, metrics: ModelMetrics, renew: Callable[[SentenceTask], None]
     ) -> None:
-        """`max_bytes`: of the cache; 0: equal sentences are computed each by itself. `stream`:
-        makes a task that is computed send its tokens as they settle."""
+        """`max_bytes`: of the cache; 0: equal sentences are computed each by itself. `renew`: tells
+        the workers that a task that is computed must send its tokens or is more urgent."""
         self.cache = SentenceCache(max_bytes)
-        self._metrics, self._stream = metrics, stream
+        self._metrics, self._renew = metrics, renew
         self._tasks: dict[SentenceKey, SentenceTask] = {}
 
     def join(
@@ -51,22 +49,20 @@ class SharedSentences:
         started: list[SentenceTask] = []
         num_found = 0
         for index, sentence in enumerate(sentences, first):
-            waiter = Waiter(request, index, sentence.is_streamed)
             key = key_of(sentence) if self.cache.max_bytes else None
             if key and (hypotheses := self.cache.get(key)) is not None:
                 num_found += 1
-                request.receive(Update(index, outcome=_found(hypotheses, request)))
+                request.end(index, _found(hypotheses, request))
                 continue
-            task = self._joinable(key, request) if key else None
-            if task is None:
+            task = self._tasks.get(key) if key else None
+            if task is None or _is_too_late(task, request):
                 task = SentenceTask(sentence, request, key)
                 started.append(task)
                 if key:
                     self._tasks[key] = task
-            elif waiter.is_streamed and not task.is_streamed:
-                task.is_streamed = True
-                self._stream(task)
-            task.join(waiter)
+            else:
+                self._share(task, request, is_streamed=sentence.is_streamed)
+            task.join(request, index, is_streamed=sentence.is_streamed)
         if self.cache.max_bytes:
             self._metrics.count_looked_up("hit", num_found)
             self._metrics.count_looked_up("joined", len(sentences) - num_found - len(started))
@@ -77,7 +73,7 @@ class SharedSentences:
         """Remove the waiters of the request -> tasks that nobody wants now."""
         unwanted: list[SentenceTask] = []
         for task in request.tasks:  # those without an outcome
-            task.waiters = [waiter for waiter in task.waiters if waiter.request is not request]
+            task.waiters = [waiter for waiter in task.waiters if waiter[0] is not request]
             if not task.waiters:
                 self._forget(task)
                 unwanted.append(task)
@@ -86,23 +82,33 @@ class SharedSentences:
 
     def publish(self, task: SentenceTask, news: News) -> None:
         """Pass the news of a task on to its waiters; keep a result."""
-        if isinstance(news, SentenceOutcome):
+        if not isinstance(news, SentenceOutcome):
+            task.publish_ids(news)
+            return
+        if task.key:
             self._forget(task)
-            if news.error is None and task.key:
+            if news.error is None:
                 self.cache.put(task.key, news.hypotheses)
         task.publish(news)
 
-    def _joinable(self, key: SentenceKey, request: EngineRequest) -> SentenceTask | None:
-        """The task of this sentence, unless it waits and is less urgent: a short request does not
-        wait for a document's turn."""
-        task = self._tasks.get(key)
-        if task and task.handle is None and task.level > level_of(request.expected_work):
-            return None
-        return task
+    def _share(self, task: SentenceTask, request: EngineRequest, *, is_streamed: bool) -> None:
+        """The task sends its tokens if the request wants them, and becomes as urgent as the request
+        (priority inheritance, Sha et al. 1990)."""
+        is_hastened = request.expected_work < task.request_work
+        if is_hastened or (is_streamed and not task.is_streamed):
+            task.is_streamed |= is_streamed
+            task.request_work = min(task.request_work, request.expected_work)
+            self._renew(task)
 
     def _forget(self, task: SentenceTask) -> None:
         if task.key and self._tasks.get(task.key) is task:
             del self._tasks[task.key]
+
+
+def _is_too_late(task: SentenceTask, request: EngineRequest) -> bool:
+    """Whether the task waits and is less urgent: a short request does not wait for a document's
+    turn."""
+    return task.handle is None and task.level > level_of(request.expected_work)
 
 
 def _found(hypotheses: Sequence[Hypothesis], request: EngineRequest) -> SentenceOutcome:
@@ -113,13 +119,8 @@ def _found(hypotheses: Sequence[Hypothesis], request: EngineRequest) -> Sentence
 
 def key_of(sentence: SourceSentence) -> SentenceKey:
     """The key of a sentence. Whether it is streamed does not matter."""
-    return SentenceKey(
-        tuple(sentence.ids),
-        sentence.options,
-        tuple(sentence.prefix),
-        sentence.is_aligned,
-        sentence.is_cut,
-    )
+    ids, prefix = tuple(sentence.ids), tuple(sentence.prefix)
+    return ids, sentence.options, prefix, sentence.is_aligned, sentence.is_cut
 
 
 class SentenceCache:
@@ -143,17 +144,19 @@ class SentenceCache:
 
     def put(self, key: SentenceKey, hypotheses: Sequence[Hypothesis]) -> None:
         """Keep the hypotheses, unless they alone exceed the bound."""
-        if key in self._entries or entry_bytes(key, hypotheses) > self.max_bytes:
+        num_bytes = entry_bytes(key, hypotheses)
+        if key in self._entries or num_bytes > self.max_bytes:
             return
         self._entries[key] = hypotheses
-        self.num_bytes += entry_bytes(key, hypotheses)
+        self.num_bytes += num_bytes
         while self.num_bytes > self.max_bytes:
             self.num_bytes -= entry_bytes(*self._entries.popitem(last=False))
 
 
 def entry_bytes(key: SentenceKey, hypotheses: Sequence[Hypothesis]) -> int:
     """An upper estimate of the memory of an entry."""
-    num_bytes = _ENTRY_BYTES + _ID_BYTES * (len(key.ids) + len(key.prefix))
+    ids, _, prefix, *_ = key
+    num_bytes = _ENTRY_BYTES + _ID_BYTES * (len(ids) + len(prefix))
     for hypothesis in hypotheses:
         num_bytes += _HYPOTHESIS_BYTES + _TOKEN_BYTES * len(hypothesis.log_probs)
         if hypothesis.attention is not None:

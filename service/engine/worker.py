@@ -118,9 +118,9 @@ class Worker:
         self._inbox.put(lambda batch_loop: batch_loop.cancel(tasks, reason))
         self._close(tasks)
 
-    def stream(self, task: SentenceTask) -> None:
-        """Send the task's tokens from now on, if it is open."""
-        self._inbox.put(lambda batch_loop: batch_loop.stream(task))
+    def renew(self, task: SentenceTask) -> None:
+        """Tell the batch loop that the task must send its tokens or is more urgent."""
+        self._inbox.put(lambda batch_loop: batch_loop.renew(task))
 
     def _close(self, tasks: Iterable[SentenceTask]) -> None:
         for task in self._open.intersection(tasks):
@@ -130,8 +130,9 @@ class Worker:
     def _publish_all(self, updates: Updates) -> None:
         """Publish all updates of one step. Runs on the event loop."""
         for task, news in updates:
-            if isinstance(news, SentenceOutcome):
-                self._close([task])
+            if isinstance(news, SentenceOutcome) and task in self._open:
+                self._open.remove(task)
+                self.load -= task.num_rows
             self._publish(task, news)
 
     def _make_batch_loop(self, runner: EngineRunner) -> BatchLoop:
@@ -170,16 +171,14 @@ class Worker:
 
     def _take_messages(self, batch_loop: BatchLoop) -> bool:
         """Handle all messages in the inbox; if idle, wait for one. Return False to stop."""
-        with contextlib.suppress(queue.Empty):
-            while True:
-                is_idle = batch_loop.is_idle
-                if is_idle:
-                    self._busy_workers.discard(self)
-                message = self._inbox.get(block=is_idle)
-                self._busy_workers.add(self)
-                if message is None:
-                    return False
-                message(batch_loop)
+        while (is_idle := batch_loop.is_idle) or not self._inbox.empty():
+            if is_idle:
+                self._busy_workers.discard(self)
+            message = self._inbox.get()
+            self._busy_workers.add(self)
+            if message is None:
+                return False
+            message(batch_loop)
         return True
 
     def _fail_everything(self) -> None:

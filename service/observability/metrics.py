@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prometheus_client import (
     CollectorRegistry,
@@ -205,6 +205,9 @@ class ModelMetrics:
         self._source_tokens = counters["source_tokens_total"].labels(name)
         self._target_tokens = counters["target_tokens_total"].labels(name)
         self.engine_restarts = counters["engine_restarts_total"].labels(name)
+        finished, looked_up = counters["finished_total"], counters["looked_up_total"]
+        self._finished_as = functools.cache(functools.partial(finished.labels, name))
+        self._looked_up_as = functools.cache(functools.partial(looked_up.labels, name))
 
     def describe_model(
         self,
@@ -250,7 +253,7 @@ class ModelMetrics:
         self._counters["model_evictions_total"].labels(self._name).inc()
 
     def count_finished(self, finish_reason: str) -> None:
-        self._counters["finished_total"].labels(self._name, finish_reason).inc()
+        self._finished_as(finish_reason).inc()
 
     def count_cancelled(self, cause: str, count: int = 1) -> None:
         self._counters["cancelled_total"].labels(self._name, cause).inc(count)
@@ -258,12 +261,13 @@ class ModelMetrics:
     def count_looked_up(self, result: str, count: int) -> None:
         """Count sentences that were looked up in the cache."""
         if count:
-            self._counters["looked_up_total"].labels(self._name, result).inc(count)
+            self._looked_up_as(result).inc(count)
 
-    def count_source_tokens(self, count: int) -> None:
-        """Count the source tokens of one admitted sentence."""
-        self._source_tokens.inc(count)
-        self._source_length.observe(count)
+    def count_source_tokens(self, counts: Sequence[int]) -> None:
+        """Count the source tokens of each of the sentences that were admitted together."""
+        self._source_tokens.inc(sum(counts))
+        for count in counts:
+            self._source_length.observe(count)
 
     def count_target_tokens(self, count: int) -> None:
         """Count the target tokens of one finished sentence."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +11,10 @@ import pytest
 from model.decoding.step_cost import StepCost
 from service.engine.admission import AdmissionControl
 from service.engine.schedule import Schedule
-from service.engine.sentence_task import SentenceTask, Waiter, expected_work, most_work
+from service.engine.sentence_task import SentenceTask, expected_work, most_work
+from service.engine.sharing import SharedSentences
 from service.engine.ticket import Ticket
-from service.errors import Overloaded
+from service.observability.metrics import Metrics
 from tests.service.conftest import MakeTasks
 from tests.service.fakes import FakeRunner, sentence
 
@@ -31,7 +31,7 @@ class Scene:
 
     @property
     def running(self) -> list[SentenceTask]:
-        return list(self.schedule.running.values())
+        return list(self.schedule.running.by_handle.values())
 
     def admit(self) -> list[SentenceTask]:
         """Let the next newcomers join, after steps if these come first."""
@@ -44,7 +44,7 @@ class Scene:
     def run(self, tasks: Sequence[SentenceTask]) -> list[SentenceTask]:
         handles = self.runner.admit([task.sentence for task in tasks])
         for task, handle in zip(tasks, handles, strict=True):
-            task.handle, self.schedule.running[handle] = handle, task
+            self.schedule.running.enter(task, handle)
             task.stepped_seconds = self.seconds
         return list(tasks)
 
@@ -54,15 +54,14 @@ class Scene:
         tasks = self.running if chosen is None else chosen
         self.schedule.account(rows(tasks))
         self.seconds += rows(tasks)
-        for task in tasks:
-            task.count_step()
-            task.stepped_seconds = self.seconds
+        is_counted = self.schedule.can_leave_out
+        self.schedule.running.note_step(chosen, self.seconds, is_counted=is_counted)
         return tasks
 
     def end(self, task: SentenceTask) -> None:
         assert task.handle is not None
         self.runner.release(task.handle)
-        del self.schedule.running[task.handle]
+        self.schedule.running.leave(task.handle)
 
 
 def rows(tasks: Sequence[SentenceTask]) -> int:
@@ -217,11 +216,14 @@ def test_a_task_with_more_work_than_expected_goes_behind_those_with_little(
 
 
 def test_a_sentence_of_a_document_becomes_as_urgent_as_who_joins_it(tasks_of: MakeTasks) -> None:
-    shared, *_ = tasks_of(*[4] * 50)
-    (urgent,) = tasks_of(4)
-    assert shared.level > urgent.level
-    shared.join(Waiter(urgent.request, 0, is_streamed=False))
-    assert shared.level == urgent.level
+    scene, one = Scene(max_slots=9), sentence("a", beam_size=4)
+    running = scene.schedule.running
+    sharing = SharedSentences(10**6, Metrics().of_model("fake"), running.renew_level)
+    document, (urgent,) = tasks_of(*[4] * 50), tasks_of(4)
+    (shared,) = scene.run(sharing.join(document[0].request, [one]))
+    assert shared.level == running.lowest_level > urgent.level
+    assert not sharing.join(urgent.request, [one])
+    assert shared.level == running.lowest_level == urgent.level
 
 
 def test_as_many_may_wait_as_the_bounds_say_and_not_one_more(tasks_of: MakeTasks) -> None:
@@ -229,15 +231,14 @@ def test_as_many_may_wait_as_the_bounds_say_and_not_one_more(tasks_of: MakeTasks
     for task in waiting:
         task.most_work = 7
     admission = AdmissionControl(4, 26)
-    admission.require_room(100, 100)  # an empty queue accepts any one request
+    assert not admission.why_full(100, 100)  # an empty queue accepts any one request
     admission.enter(waiting)
-    admission.require_room(1, 5)
-    for num_sentences, tokens in ((3, 0), (1, 14)):
-        with pytest.raises(Overloaded):
-            admission.require_room(num_sentences, tokens)
+    assert not admission.why_full(1, 5)
+    assert admission.why_full(3, 0).startswith("3 sentences are waiting, and of 3 more not all fit")
+    assert admission.why_full(1, 14).startswith("21 tokens are waiting, and of 14 more not all fit")
     for _ in range(2):
         admission.leave(waiting[:1])
-    admission.require_room(2, 12)
+    assert not admission.why_full(2, 12)
     assert admission.num_sentences == 2
 
 
@@ -251,11 +252,10 @@ def test_nobody_who_fills_the_queue_shuts_out_others(tasks_of: MakeTasks) -> Non
             client, size = chance.choice(clients[:4]), chance.choice((1, 3, 10, 40, 200))
             tasks = tasks_of(*[1] * size)
             tasks[0].request.ticket = Ticket(client)
-            with contextlib.suppress(Overloaded):
-                admission.require_room(size, 0, client)
+            if not admission.why_full(size, 0, client):
                 admission.enter(tasks)
         for number, newcomer in enumerate(clients[4:], 5):
-            admission.require_room(bound // number, 0, newcomer)
+            assert not admission.why_full(bound // number, 0, newcomer)
             (*_, task) = tasks = tasks_of(*[1] * (bound // number))
             task.request.ticket = Ticket(newcomer)
             admission.enter(tasks)

@@ -14,7 +14,7 @@ import pytest
 
 from model.decoding.sentence import StepResult
 from service.engine.engine import Engine
-from service.engine.sentence_task import EngineRequest, SentenceOutcome, Update
+from service.engine.sentence_task import EngineRequest, SentenceOutcome
 from service.engine.ticket import Ticket
 from service.engine.worker import NICENESS, Worker
 from service.errors import DeadlineExceeded, NotReady
@@ -158,7 +158,7 @@ async def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
     """Even if the event loop was held up, and sees the result before its clock."""
     future: asyncio.Future[list[SentenceOutcome]] = asyncio.get_running_loop().create_future()
     request = EngineRequest(future, arrived_seconds=0.0, num_sentences=1, ticket=Ticket("", 1.0))
-    request.receive(Update(0, outcome=SentenceOutcome([])))
+    request.end(0, SentenceOutcome([]))
     (outcome,) = await future
     assert isinstance(outcome.error, DeadlineExceeded)
 
