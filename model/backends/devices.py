@@ -11,7 +11,7 @@ _NAMES = re.compile(r"auto|cpu|cuda|cuda:\d{1,3}(,\d{1,3})*")
 GPU_DRIVERS = tuple(
     map(Path, ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
 )
-"""Of NVIDIA, of WSL 2 and of AMD: one is there if PyTorch can find a GPU on Linux."""
+"""Of NVIDIA, WSL 2 and AMD. On Linux PyTorch finds no GPU unless one of these files exists."""
 
 
 def resolve_devices(name: str) -> list[str]:

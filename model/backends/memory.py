@@ -54,7 +54,7 @@ def weight_bytes(config: ModelConfig, precision: Precision) -> int:
 
 def packed_bytes(config: ModelConfig, precision: Precision) -> int:
     """Bytes of the weights of the native backend while it packs them, at most: the packed
-    matrices, the tables of embeddings in float32, and the two weights in work."""
+    matrices, the tables of embeddings in float32, and the two weights that are being packed."""
     shapes = weight_shapes(config)
     tables = {name: shape for name, shape in shapes.items() if "embedding" in name}
     num_packed = _num_weights(shapes) - _num_weights(tables)

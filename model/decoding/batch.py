@@ -28,7 +28,7 @@ from model.decoding.slot_options import BatchNeeds, Features
 @dataclass
 class RunningSentence:
     """A running sentence: its features, the most tokens of its translation, the steps taken before
-    it came, and how many of its tokens were streamed."""
+    it was admitted, and how many of its tokens were streamed."""
 
     source: SourceSentence
     features: Features

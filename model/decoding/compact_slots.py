@@ -31,7 +31,7 @@ class CompactSlotAllocator:
         self._slots: dict[int, int] = {}
         self._free_slots: list[int] = []
         self._free_rows: list[int] = []
-        """The freed places below the last one that was taken, the first one last."""
+        """Freed places that are to be filled, in falling order."""
         self._sizes = np.zeros(8, dtype=np.int64)
         self._table = np.zeros((8, 4), dtype=np.int64)
         """The rows of each slot, padded with its first."""

@@ -117,7 +117,8 @@ def _states(available: frozenset[int]) -> list[_State]:
 
 
 def _spans(*states: _State) -> Iterator[tuple[int, int]]:
-    """Spans (first, end) of all bytes; those of a span go on alike in each of the states."""
+    """Cut all bytes into ranges (first, end): from each of the states, all bytes of a range lead to
+    the same state."""
     ranges = [rest.ranges[0] for state in states for rest in state]
     ends = {0, OTHER, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)}
     return itertools.pairwise(sorted(ends))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from model.text.spans import Span
 
 _FLOOR = 0.05
-"""Attention that a source word must get for half of its share: words that hardly any target word
-attends to have no counterpart."""
+"""Added to the attention that a source word gets, before it is divided into shares. So a word that
+hardly any target word attends to has small shares, and no counterpart."""
 Matrix = NDArray[np.floating]
 
 
@@ -34,8 +34,9 @@ def word_attention(
 
 
 def link_weights(mass: Matrix) -> Matrix:
-    """Attention between words (U, V) -> weights (U, V): the geometric mean of the share of the
-    target word's attention, and of the share of the attention to the source word."""
+    """Attention between words (U, V) -> weights (U, V): the geometric mean of two shares, that of
+    the attention which the target word gives, and that of the attention which the source word
+    gets."""
     of_target = mass / np.maximum(mass.sum(1, keepdims=True), 1e-9)
     of_source = of_target / (of_target.sum(0, keepdims=True) + _FLOOR)
     weights: Matrix = np.sqrt(of_target * of_source)

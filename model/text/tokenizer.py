@@ -289,7 +289,7 @@ class Vocabulary:
         return sum(not self._is_spelled(char) for char in text)
 
     def _is_spelled(self, char: str) -> bool:
-        """Models may normalize a character to others that they have."""
+        """Whether pieces spell the character, or what the model normalises it to."""
         if char in self._characters:
             return True
         if (known := self._other_characters.get(char)) is not None:

@@ -151,7 +151,7 @@ def _augmenter(
 def _by_sides(
     made: Sequence[MadePair], by_sides: dict[tuple[int, ...], list[Pair]]
 ) -> dict[tuple[int, ...], list[Pair]]:
-    """`by_sides`, pairs by the sides that may be sources, with the made ones."""
+    """Add made pairs to `by_sides`, which holds pairs by the sides that may be sources."""
     for extra in made:
         by_sides.setdefault(extra.source_sides, []).append(extra.pair)
     return by_sides

@@ -40,14 +40,14 @@ _MONTHS = re.compile(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December|"
     r"Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember)\b"
 )
-"""What gives a number limits or is a part of it."""
+"""Words beside a number that limit it, as in a date, or are a part of it."""
 _GROUPS = {"en": ",", "de": ".", "zh": ""}
 _LEAST_GROUPED = 10_000
 _MOST_ZEROS, _MOST_ZEROS_IN_EUROPE = 6, 4
-"""German declines what follows millions."""
+"""The most zeros of a round number: German words for millions have endings of their own."""
 _DIGITS_SHARE, _MIXED_SHARE = 0.5, 0.15
 _ALONE_SHARE = 0.2
-"""Of the made pairs, those that are only two names."""
+"""The share of the made pairs that are the two names alone."""
 _TERRITORIES = (
     "AE AF AL AM AO AR AT AU AZ BA BD BE BG BH BO BR BY CA CH CL CM CN CO CR CU CY CZ DE DK DO DZ "
     "EC EE EG ES ET FI FJ FR GB GE GH GR GT HN HR HU ID IE IL IN IQ IR IS IT JM JO JP KE KH KP KR "
@@ -139,8 +139,8 @@ def with_another_number(numbered: NumberGap, rng: random.Random) -> tuple[Pair, 
     """The pair with a random number, and its sides that may be a source.
 
     Half of the pairs have digits on both sides, so that digits of a source stay digits. The others
-    have words on both sides; some have Chinese words and the other language's digits, as
-    translators prefer for 三万五千, which are to be read only that way.
+    have words on both sides. Some have Chinese words and the other language's digits, as
+    translators write 三万五千; these are translated only from Chinese.
     """
     (first, second), gap = numbered.languages, numbered.gap
     number = _number(rng, _MOST_ZEROS if "zh" in numbered.languages else _MOST_ZEROS_IN_EUROPE)

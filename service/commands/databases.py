@@ -283,7 +283,7 @@ def _find(store: KeyStore, key_id: str) -> ApiKey:
 
 
 def _changed(options: KeyOptions, given: dict[str, int | float | str | None]) -> KeyOptions:
-    """The options with those that are given; "default" and "never" stand for None."""
+    """The options with the given ones in their place; "default" and "never" become None."""
     values: dict[str, Any] = {
         name: None if name != "name" and value in (_DEFAULT, "never") else value
         for name, value in given.items()

@@ -75,8 +75,8 @@ def _exit_interrupted(message: str, _: int, __: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """No garbage is collected inside, and what is left of it is not scanned after: for a server
-    that would stop every thread for 120 ms."""
+    """Collect no garbage inside the block, and never scan the objects made in it: in a server a
+    scan would stop every thread for 120 ms."""
     gc.disable()
     try:
         yield

@@ -91,7 +91,7 @@ def _encoding_of(beginning: bytes) -> str:
 
 
 def _cut(text: str, ends: Sequence[re.Pattern[str]]) -> tuple[str, str]:
-    """The text up to the last of the first ends that it has, and the rest."""
+    """Cut a text at the last match of the first of `ends` that matches; at its end if none does."""
     cuts = (max((match.end() for match in end.finditer(text)), default=0) for end in ends)
     cut = next(filter(None, cuts), len(text))
     return text[:cut], text[cut:]

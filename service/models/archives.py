@@ -26,7 +26,7 @@ from service.models.store import StoreError
 
 _MOST_ENTRIES = 1000
 _MOST_READ = 2**18
-"""Bytes of one read. Files are read in smaller parts; a longer header is refused."""
+"""The most bytes of one read. Files are read in smaller parts; a longer header is refused."""
 _PART = 2**16
 _MOST_PARTS_AFTER = 16
 _OPENERS: dict[bytes, Callable[[Path], Any]] = {
@@ -150,7 +150,8 @@ def _odd(name: str) -> ArchiveError:
 
 
 def _read_rest(file: _Bounded) -> None:
-    """A checksum is compared where the compressed file ends, which is after the tar archive."""
+    """Read to the end of the compressed file, where its checksum is compared: the tar archive in it
+    ends earlier."""
     for _ in range(_MOST_PARTS_AFTER):
         if not file.read(_PART):
             return
@@ -158,7 +159,8 @@ def _read_rest(file: _Bounded) -> None:
 
 
 class _Bounded(BufferedIOBase):
-    """A file whose reader says how long a header is, and gets no header of any length."""
+    """A file of bounded reads: its archive says how long a header is, and a reader asks for all of
+    it at once."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -32,7 +32,7 @@ class Download:
 def download_rest(wanted: Download, most_bytes: int) -> None:
     """Download what is missing of the file, at most to `most_bytes`. Raises StoreError or OSError.
 
-    What may be the beginning of the file stays then, and the next call goes on.
+    After an error the bytes that arrived stay, and the next call goes on behind them.
     """
     path, size = wanted.path, wanted.size
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,8 +46,8 @@ def download_rest(wanted: Download, most_bytes: int) -> None:
 
 
 def require_room(directory: Path, name: str, size: int, there: int, most_bytes: int) -> None:
-    """Raises StoreError if so many bytes are more than allowed, or if those that are not there yet
-    are more than the disk has free."""
+    """Raise StoreError if a file of `size` bytes, of which `there` have arrived, is larger than
+    allowed, or if the disk has no room for the rest."""
     if size > most_bytes:
         raise StoreError(
             f"{name} has {shown_bytes(size)}, and at most {shown_bytes(most_bytes)} is allowed "
@@ -99,7 +99,8 @@ def _first_byte(answer: httpx2.Response, asked: int) -> int:
 
 
 def _save(answer: httpx2.Response, wanted: Download, start: int, most_bytes: int) -> None:
-    """Append the answer to the first `start` bytes; what arrives beyond the announced ends it."""
+    """Write the answer behind the first `start` bytes. Raises StoreError if more bytes arrive than
+    were announced or allowed."""
     announced = wanted.size
     if announced is None and "Content-Length" in answer.headers:
         announced = start + int(answer.headers["Content-Length"])

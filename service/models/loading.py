@@ -97,7 +97,7 @@ class ModelPlan:
         return needed
 
     def demand(self, beam_size: int | None = None) -> Demand:
-        """`beam_size`: of all sentences that come; None: mostly the checkpoint's own."""
+        """`beam_size`: as of `load_models`."""
         asked = Sizes(self.settings.max_slots, self.settings.max_rows)
         width = beam_size or self.info.decoding.beam_size
         devices = self.placement.devices
@@ -135,8 +135,8 @@ def memory_limit(settings: Settings) -> int:
 
 
 def load_models(settings: Settings, beam_size: int | None = None) -> list[LoadedModel]:
-    """Load the checkpoints that the settings name. `beam_size`: of all sentences that come; None:
-    mostly the checkpoint's own. Raises StartupError."""
+    """Load the checkpoints that the settings name. `beam_size`: of all requests; None if they
+    choose it, and most use the checkpoint's own. Raises StartupError."""
     if settings.threads:
         os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # read by `num_cores`, and by torch
     if not settings.pinned_models:
@@ -258,7 +258,8 @@ def _load_model(opened: _OpenedModel, sizes: Sizes) -> LoadedModel:
 
 
 def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> InspectedModel:
-    """A trace uses the engine's weights on a CPU; elsewhere it reads them again, as attention."""
+    """What inspection needs of a model. A trace of the search uses the engine's weights on a CPU,
+    and reads them again on a GPU; attention tables always read them again."""
     from model.inspection import TracedModel, attention_tables, is_inspectable, on_cpu, trace_search
 
     model, tokenizer, placement = checkpoint.model, checkpoint.tokenizer, factory.placement

@@ -32,7 +32,7 @@ from service.translation.leases import ModelChanged
 
 _logger = logging.getLogger(__name__)
 _FIRST_RATE = 50e6
-"""Bytes of files loaded a second, before any was."""
+"""Bytes of files loaded a second: an assumption until one was loaded."""
 _MOST_WAIT_SECONDS, _AFTER_FAILURE_SECONDS = 60.0, 5.0
 _Result = TypeVar("_Result")
 
@@ -49,9 +49,9 @@ class ModelPool(Generic[LoadedT]):
         self.is_draining = self._is_started = False
         self._waiting: list[LeaseRequest[LoadedT]] = []
         self._held: list[Resident[LoadedT]] = []
-        """Those that the head of the queue has already."""
+        """The models that the head of the queue holds while it waits for the rest."""
         self._residents: set[Resident[LoadedT]] = set()
-        """Also old versions, and those that leave."""
+        """All versions in memory, also replaced ones and those that are leaving."""
         self._read_bytes, self._read_seconds = _FIRST_RATE * 1e-3, 1e-3
         self._tasks: set[asyncio.Task[None]] = set()
         self._serving: asyncio.Task[None] | None = None
@@ -250,8 +250,8 @@ class ModelPool(Generic[LoadedT]):
                 waiter.granted.set_exception(error)
 
     async def _load(self, model: PooledModel[LoadedT]) -> None:
-        """Load a version; raises NotReady. The version of it that is offered does not leave for
-        it."""
+        """Load a version of a model. Raises NotReady. The offered version of the model stays in
+        memory meanwhile."""
         if time.monotonic() - model.failed_seconds < _AFTER_FAILURE_SECONDS:
             raise _cannot_load(model.name)
         model.is_loading = True
@@ -311,12 +311,12 @@ class ModelPool(Generic[LoadedT]):
             self._leave(model.resident)
 
     def _offered_residents(self, name: str) -> list[Resident[LoadedT]]:
-        """The version of that name that is offered, if it is in memory."""
+        """The offered version of this model, or nothing if it is not in memory."""
         offered = self.models.get(name)
         return [offered.resident] if offered and offered.resident else []
 
     def _measure(self, model: PooledModel[LoadedT]) -> None:
-        """Let the gauges of the model's name tell about the version that is offered."""
+        """Set the gauges of the model to its offered version."""
         offered = self.models.get(model.name)
         if offered is None:
             model.metrics.forget_model()
@@ -328,9 +328,9 @@ class ModelPool(Generic[LoadedT]):
 
     async def _make_room(self, kept: Sequence[Resident[LoadedT]]) -> None:
         """Let models leave until the rest fits. The one that was idle longest goes first; if all
-        are in use, the one whose last request is oldest takes no more. A replaced version leaves
-        before another is loaded. If none may leave, the limit is exceeded by the model that is
-        loaded."""
+        are in use, the one whose last request is oldest gives no more leases. A replaced version
+        leaves before another is loaded. If none may leave, the model that is loaded exceeds the
+        limit."""
         while self.num_bytes > self.limit:
             self._freed.clear()
             if any(resident.is_gone for resident in self._residents):
@@ -349,8 +349,8 @@ class ModelPool(Generic[LoadedT]):
                     await self._freed.wait()
 
     def _ask_to_leave(self, residents: Sequence[Resident[LoadedT]]) -> float | None:
-        """Close the model whose last request is oldest -> seconds to wait until one may be closed;
-        None: one is leaving."""
+        """Give no more leases of the model whose last request is oldest -> the seconds until a
+        model may leave, or None if one is leaving."""
         now = time.monotonic()
         if any(resident.is_leaving for resident in residents):
             return None

@@ -154,7 +154,8 @@ def _stem(path: str) -> str:
 
 
 def _about(name: str, message: str, fetched: _Fetched, checkpoint: Path) -> str:
-    """The message with the source's name for directories that are gone when it is read."""
+    """The message with the source's name instead of temporary directories, which the reader cannot
+    look into."""
     for directory in (checkpoint, fetched.directory):
         message = message.replace(str(directory), name)
     return message

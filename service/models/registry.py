@@ -30,7 +30,7 @@ from service.translation.translator import Translator
 
 _logger = logging.getLogger(__name__)
 _USUAL_LOADED = 4
-"""Models of a store in memory, which divide the cache of sentences."""
+"""The cache of sentences is divided for this many models of a store in memory."""
 _SCAN_SECONDS = 5.0
 
 
@@ -51,7 +51,7 @@ class ModelRegistry:
         self._unloadable: dict[str, tuple[str, str]] = {}
         """Versions that cannot be loaded and why, by name."""
         self._told: Mapping[str, str] = {}
-        """The faults that the log has."""
+        """The faults that were logged, by name."""
         self._changing = asyncio.Lock()
         self.pool: ModelPool[Translator] = ModelPool(limit, settings.max_waiting_sentences)
         self.dispatcher = Dispatcher([], self.pool, settings.max_beam_size)
@@ -143,8 +143,8 @@ class ModelRegistry:
         return StoreContents(models, faults)
 
     def _require_servable(self, stored: StoredModel, others_bytes: int) -> None:
-        """`others_bytes`: of the other models that never leave. Raises DoesNotFit or
-        StartupError."""
+        """Raise DoesNotFit or StartupError if a model of the store cannot be served.
+        `others_bytes`: of the other models that never leave."""
         if any(stored.name == version.name for version in self._own):
             raise DoesNotFit("a model of the setting model has its name")
         if self._maker.num_bytes(stored) + others_bytes > self.pool.limit:

@@ -114,9 +114,9 @@ class RunnerFactory:
     def make_warm_runner(
         self, capacity: Capacity, device: str, num_workers: int, scheduling: str
     ) -> Runner:
-        """A runner that is warmed up, one of `num_workers`; its recorded steps have proved
-        themselves. Only short work that goes first needs the cost of a step, which is
-        measured once."""
+        """A runner, one of `num_workers`, that is warmed up and whose recorded steps translate
+        right. The cost of a step is measured once, if short work goes first: only this needs
+        it."""
         precision, decoding = self.placement.precision, self._checkpoint.info.decoding
         runner = proven_runner(
             lambda chosen: self._make(capacity, device, precision, chosen),

@@ -82,7 +82,7 @@ class ModelStore:
         return list(contents.models.values())
 
     def contents(self) -> StoreContents:
-        """What the store has now; other directories are not told. Raises OSError."""
+        """What the store has now. Directories without SHA256SUMS are left out. Raises OSError."""
         models: dict[str, StoredModel] = {}
         faults: dict[str, str] = {}
         for entry in sorted(self.directory.iterdir()):
@@ -201,7 +201,7 @@ class ModelStore:
             raise CheckpointError(f"the files in {model.path} have changed")
 
     def _read(self, entry: Path) -> StoredModel:
-        """A version that was read before is not read again, but for the time of its last use."""
+        """Read a model; only the time of its last use if its version was read before."""
         path = entry.resolve()
         version = _version_of(path)
         used = self._used / entry.name

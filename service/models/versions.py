@@ -20,7 +20,7 @@ from service.translation.routing import OfferedModel
 from service.translation.translator import Translator
 
 _MOST_REBUILDS = 5
-"""Failed rebuilds in a row after which a process with a GPU ends; a new one may find it well."""
+"""Failed rebuilds in a row after which a process with a GPU ends: in a new one the GPU may work."""
 
 
 class ModelVersion(NamedTuple):

@@ -2,8 +2,8 @@
 
 Modules log through the standard library with facts in `extra`; structlog renders the records. The
 request log gives its facts to structlog's processors itself, at a sixth of the cost. A thread
-writes the lines, so that nothing waits for a reader of the log that stands still; lines that wait
-in too great a number are dropped and counted, and so are those that cannot be written.
+writes the lines, so a reader of the log that stops reading delays nothing else. Lines are dropped
+and counted if too many wait, or if they cannot be written.
 
 No client's text is ever logged. An exception's message may contain one, so a traceback shows only
 the exception's type and code locations, except for loggers whose code has no texts.

@@ -99,7 +99,7 @@ _ENGINE_SAMPLES = (
 
 
 class _DroppedLines(Collector):
-    """Asks the log when scraped."""
+    """Counts the dropped lines of the log; reads their number when it is scraped."""
 
     def collect(self) -> Iterator[Metric]:
         help_text = "Log lines that were dropped."

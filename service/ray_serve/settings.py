@@ -12,7 +12,7 @@ from service.settings import Settings, read_settings
 
 _NOT_OURS = ("host", "port")
 _MOST_CPU_SLOTS, _MOST_GPU_SLOTS = 64, 1024
-"""That a replica chooses (`service.models.sizing`), on each GPU."""
+"""The most slots that a replica chooses (`service.models.sizing`): on a CPU, and on each GPU."""
 
 
 class ReplicaSettings(Settings):

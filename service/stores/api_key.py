@@ -48,8 +48,8 @@ class KeyOptions:
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A stored key, without its secret. Times are seconds since the epoch. An admin's sees and
-    changes the glossaries of all keys."""
+    """A stored key, without its secret. Times are seconds since the epoch. An admin's key
+    sees and changes the glossaries of all keys."""
 
     id: str
     digest: bytes = field(repr=False)
@@ -81,7 +81,7 @@ class Owner(NamedTuple):
     is_admin: bool = False
 
     def qualified(self, name: str) -> str:
-        """The name of something that it owns, among those of all."""
+        """The name of something that it owns, unique among all owners."""
         return f"{self.id}/{name}" if self.id else name
 
 

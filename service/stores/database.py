@@ -21,7 +21,7 @@ WAIT_SECONDS = 0.25
 PATIENT_SECONDS = 5.0
 """How long a start and a command wait for it."""
 _TURNS = 4
-"""So many users of a connection may wait for another writer before the next one gives up."""
+"""A user of a connection gives up when this many before it have waited for another writer."""
 _logger = logging.getLogger(__name__)
 _logger.addHandler(logging.NullHandler())  # a command prints its error itself
 
@@ -100,7 +100,7 @@ class Database:
             raise sqlite3.OperationalError("its file was moved or replaced")
 
     def _log_changed(self, trouble: str) -> None:
-        """Log the beginning and the end of trouble."""
+        """Log when the database becomes unusable, and when it can be used again."""
         if trouble != self._trouble:
             self._trouble = trouble
             if trouble:

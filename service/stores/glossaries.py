@@ -43,7 +43,7 @@ _MAX_CACHED = 16
 class GlossaryStore:
     """The glossaries of one database, for any thread. Every method may raise StorageFailed.
 
-    It reads with one connection and writes with another, so that who reads waits for no writer. A
+    It reads with one connection and writes with another, so reads never wait for writes. A
     name means the owner's own glossary, or else nobody's; an id means any that the owner may see.
     """
 
@@ -257,7 +257,8 @@ class GlossaryStore:
 
 
 def _joined(parts: Sequence[Sequence[GlossaryEntry]]) -> Sequence[GlossaryEntry]:
-    """The entries of one part as they are; of several for the same term in more parts the last."""
+    """The entries of all parts. Of several entries for one term the last counts, unless there is
+    only one part."""
     if len(parts) == 1:
         return parts[0]
     return [

@@ -20,7 +20,7 @@ from service.translation.glossary import GlossaryEntry
 MAX_ENTRIES = 10_000
 MAX_NAME_CHARACTERS = 1024
 NO_DICTIONARY = "No dictionary found for language pair"
-"""DeepL's words."""
+"""The message of DeepL's API, whose clients may look for it."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS glossaries (
     id TEXT PRIMARY KEY,
@@ -51,7 +51,7 @@ OWN = "(:is_admin OR name LIKE :id || '/%')"
 _READABLE = f"({OWN} OR name NOT LIKE '%/%')"
 _IS_GLOSSARY = "id NOT IN (SELECT id FROM glossary_dictionaries)"
 _SLASH = "\x1f"
-"""Stands for a slash in a stored name, where one parts the owner from the name."""
+"""Replaces each slash of a glossary's name in the database, where a slash ends the owner."""
 
 
 Pair = tuple[str, str]

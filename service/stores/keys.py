@@ -50,7 +50,7 @@ SELECT id, ?, ?, ? FROM api_keys WHERE id = ?
 ON CONFLICT (id, month) DO UPDATE SET
     requests = requests + excluded.requests, characters = characters + excluded.characters
 """
-"""Nothing for a key that is not in the database any more."""
+"""Changes nothing if the key is not in the database."""
 UsageKey = tuple[str, str]
 """A key's id, and a month such as 2026-11."""
 

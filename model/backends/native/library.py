@@ -18,7 +18,7 @@ _pointer = ctypes.c_void_p
 _int = ctypes.c_int32
 _MOST_KERNELS = 8
 _SLOW_INT8 = ("baseline", "auto")
-"""Portable C++, and no compiled library."""
+"""The portable C++, and the answer without a compiled library."""
 _SHORT = {"dragoman_stable_lengths"}
 """Functions so short that they keep the GIL."""
 NextWeight = ctypes.CFUNCTYPE(_pointer, _int, _int)

@@ -51,13 +51,13 @@ class RowCache:
     def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
         """Copy the first `length` positions of rows `sources` (n,) to rows `targets` (n,).
 
-        Reads all sources before it writes. Keys and values in turn: n may be all rows, and what was
-        read takes as much memory as what it is read from."""
+        Reads all sources before it writes. First keys, then values: n may be all rows, and the copy
+        that was read takes as much memory as they do."""
         for store in (self.keys, self.values):
             store[:, targets, :, :length] = store[:, sources, :, :length]
 
     def move(self, targets: Tensor, sources: Tensor) -> None:
-        """Copy rows `sources` (n,) to rows `targets` (n,), which are others."""
+        """Copy rows `sources` (n,) to rows `targets` (n,). No row is both."""
         written = self._both[:, :, :, :, : self.num_written]
         written.index_copy_(2, targets, written.index_select(2, sources))
 

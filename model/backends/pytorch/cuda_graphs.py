@@ -195,7 +195,7 @@ def _lengths(most: int) -> list[int]:
 
 
 def _mixed(usual: Sequence[UsualSentences]) -> list[UsualSentences]:
-    """Each kind, and each together with all that are not wider."""
+    """Each kind alone, and each mixed with all kinds of the same or a narrower beam."""
     kinds = list(usual)
     for kind in usual:
         narrower = [other.features for other in usual if other.beam_size <= kind.beam_size]
@@ -204,8 +204,8 @@ def _mixed(usual: Sequence[UsualSentences]) -> list[UsualSentences]:
 
 
 def _sizes(capacity: Capacity, kind: UsualSentences) -> Iterator[tuple[int, int, int]]:
-    """Slots, rows and sampling rows of batches of one sentence to as many as fit, of which one at
-    least is as wide as the kind. All rows sample, or none."""
+    """The slots, rows and sampling rows of all batches that fit and have a sentence with the beam
+    of this kind. All rows sample, or none."""
     width = kind.beam_size
     fewest = 1
     for n_slots in _rounded_range(
@@ -219,7 +219,7 @@ def _sizes(capacity: Capacity, kind: UsualSentences) -> Iterator[tuple[int, int,
 
 
 def _rounded_range(least: int, most: int, limit: int) -> Iterator[int]:
-    """What the numbers from `least` to `most` are rounded to."""
+    """The sizes that the numbers from `least` to `most` are rounded up to."""
     while least <= most:
         size = rounded(least, limit)
         yield size

@@ -20,7 +20,7 @@ from model.backends.pytorch.search_state import SearchState
 _logger = logging.getLogger(__name__)
 _WIDEST = 16
 _UNIT_BYTES = 16
-"""A thread of `reorder` moves so many."""
+"""Bytes that a thread of `reorder` moves."""
 _THREADS = 256
 _SEARCH_THREADS = 64
 _BLOCKS = 264

@@ -55,14 +55,14 @@ class CudaLauncher:
 
 
 def address(argument: Argument) -> int:
-    """What a kernel gets of an argument."""
+    """The eight bytes that a kernel gets for an argument, as a number."""
     if isinstance(argument, Tensor):
         return argument.data_ptr()
     return argument or 0
 
 
 def constants(width: int) -> list[str]:
-    """The options of a compiler that define what kernels.cu does not."""
+    """Compiler options that define the constants of kernels.cu."""
     return [f"-DWIDTH={width}", f"-DLOOP_SPAN={LOOP_SPAN}", f"-DLONGEST_LOOP={LONGEST_LOOP}"]
 
 

@@ -59,7 +59,7 @@ class SourceEncoder:
         return EncodedShape(n_sentences, n_tokens)
 
     def warm_up(self) -> None:
-        """Nothing is slower the first time."""
+        """Do nothing: no encoding is slow the first time."""
 
     def encode(self, table: Tensor) -> None:
         """Encode a table on the device and store the memory in the slots."""
