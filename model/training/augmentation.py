@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from model.training.alignment import Anchor, Pair
+from model.training.anchors import Anchor, Pair
 from model.training.markup import with_placeholders, with_tags
 from model.training.recipe import AugmentationTable
 from model.training.substitution import (

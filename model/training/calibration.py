@@ -37,7 +37,7 @@ from model.runner import Runner
 from model.text.spans import Span
 from model.text.tokenizer import Tokenizer
 from model.text.words import has_word_characters, is_unspaced, words
-from model.training.alignment import Aligner, Anchor, Pair
+from model.training.anchors import Aligner, Anchor, Pair
 from model.training.data import read_pairs
 from model.training.recipe import CorpusTable, DataTable, RecipeError
 from model.training.recipe_file import load_recipe

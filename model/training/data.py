@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.text.tokenizer import Tokenizer
-from model.training.alignment import Aligner, Pair
+from model.training.anchors import Aligner, Pair
 from model.training.augmentation import MadePair, augment
 from model.training.recipe import CorpusTable, DataTable, RecipeError
 from model.training.terms import term_pairs

@@ -19,7 +19,7 @@ from model.network.transformer import Transformer
 from model.offline import translate_all
 from model.runner import Runner
 from model.text.tokenizer import Tokenizer
-from model.training.alignment import Pair
+from model.training.anchors import Pair
 from model.training.data import BatchMaker, read_pairs
 from model.training.optimisation import summed_loss, training_precision
 from model.training.recipe import DataTable, RecipeError

@@ -27,11 +27,11 @@ from model.network.parameters import weight_shapes
 from model.training.averaging import average_checkpoints, average_weights
 from model.training.data import Examples
 from model.training.evaluation import dev_bleu, dev_loss
-from model.training.memory import FreedMemory
+from model.training.freed_memory import FreedMemory
 from model.training.optimisation import NotFiniteError, OptimiserStep
 from model.training.recipe import Recipe
 from model.training.recipe_file import CHECKPOINT_DIRECTORY, load_stages
-from model.training.saving import (
+from model.training.run_files import (
     RunLock,
     TrainingError,
     TrainingLog,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from model.text.reserved import closing_tag, empty_tag, opening_tag, placeholder
 from model.text.spans import Span
-from model.training.alignment import Anchor, Pair
+from model.training.anchors import Anchor, Pair
 
 Spell = Callable[[str], str]
 _LETTER = r"A-Za-z0-9_\u00c0-\u024f"

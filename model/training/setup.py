@@ -25,7 +25,7 @@ from model.training.data import BatchMaker, read_pairs, tokenize_corpora
 from model.training.evaluation import VALIDATION_SLOTS
 from model.training.growth import grow
 from model.training.recipe import Recipe, RecipeError
-from model.training.saving import copy_tokenizer, damaged
+from model.training.run_files import copy_tokenizer, damaged
 
 TOKENIZER_FILE = "sentencepiece.model"
 _BYTES_A_WEIGHT = 16

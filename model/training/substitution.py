@@ -17,7 +17,7 @@ from babel import Locale
 from cn2an import an2cn
 from num2words import num2words
 
-from model.training.alignment import Pair
+from model.training.anchors import Pair
 
 Around = tuple[str, str]
 _TRADITIONAL = {"hant", "tw", "hk", "mo"}

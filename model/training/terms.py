@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from model.text.tokenizer import Tokenizer
-from model.training.alignment import Pair
+from model.training.anchors import Pair
 from model.training.augmentation import MadePair
 from model.training.recipe import TermsTable
 from model.training.word_links import Ints, link_words

@@ -12,7 +12,7 @@ import pytest
 
 from model.text.spans import Span
 from model.text.tokenizer import Tokenizer
-from model.training.alignment import Anchor, Pair
+from model.training.anchors import Anchor, Pair
 from model.training.augmentation import augment
 from model.training.data import BatchMaker, tokenize_corpora
 from model.training.markup import with_placeholders, with_tags

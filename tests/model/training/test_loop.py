@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from model.checkpoint.reference import load_checkpoint
 from model.training import loop
 from model.training.loop import train
-from model.training.saving import TrainingError
+from model.training.run_files import TrainingError
 from model.trials.checkpoint import check_checkpoint
 from tests.model.training.conftest import MakeTrainer, kill_after, weights_of
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.text.tokenizer import Tokenizer
-from model.training.alignment import Aligner, Pair
+from model.training.anchors import Aligner, Pair
 from model.training.terms import find_terms
 from model.training.word_links import Ints, link_words
 

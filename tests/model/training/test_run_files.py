@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.training.saving import TrainingError
+from model.training.run_files import TrainingError
 from tests.conftest import FullDisk
 from tests.model.training.conftest import MakeTrainer, files_of, kill_after, weights_of
 
