@@ -72,12 +72,6 @@ def test_a_command_says_what_must_be_installed_for_it(
     assert_refused([*arguments, RECIPE], "dragoman[train]")
 
 
-def test_every_setting_has_a_flag() -> None:
-    output = run("serve", "--help").output
-    for name in Settings.model_fields:
-        assert f"--{name.replace('_', '-')} " in output
-
-
 def test_a_wrong_setting_is_one_line_and_exit_code_2() -> None:
     assert_refused(["serve", "--port", "99999"], "port")
 
