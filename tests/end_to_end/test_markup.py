@@ -78,30 +78,55 @@ def test_marks_around_words_are_tags(
 
 
 PAGES = [
-    ("en", "de", "The <a href='/h'>old house</a> is <b>very big</b>.", "<b>sehr groß</b>"),
-    ("en", "de", "<b>Two young girls</b> are playing <i>in the garden</i>.", "<i>im Garten</i>"),
-    ("en", "de", "I do not like <a href=x><i>cold</i> water</a>.", None),
-    ("en", "de", "My <b><i>little</i> brother</b> has a &quot;dog&quot;.", "<i>kleines</i>"),
-    ("de", "en", "Das <b>kleine Mädchen</b> spielt mit <i>dem Hund</i>.", "<b>little girl</b>"),
-    ("de", "en", "Ich habe <a href='b'>das Buch</a> gestern <u>gelesen</u>.", "<u>read</u>"),
-    ("en", "zh", "The <a href='/h'>old house</a> is <b>very big</b>.", "<a href='/h'>老房子</a>"),
-    ("en", "zh", "I love <b>you</b> and <i>your sister</i>.", None),
-    ("en", "zh", "I know <b>him</b> and <i>his father</i>.", "<b>他</b>和<i>他父亲</i>"),
-    ("en", "zh", "Please bring me <b>water</b> and <i>bread</i>.", "<b>水</b>"),
-    ("zh", "en", "我喜欢<b>红色</b>的<a href='c'>汽车</a>。", "<b>red</b>"),
-    ("zh", "en", "谢谢你的<b>帮助</b>。今天<em>天气</em>很好。", "<b>help</b>"),
+    ("en", "de", "The <a href='/h'>old house</a> is <b>very big</b>."),
+    ("en", "de", "<b>Two young girls</b> are playing <i>in the garden</i>."),
+    ("en", "de", "I do not like <a href=x><i>cold</i> water</a>."),
+    ("en", "de", "My <b><i>little</i> brother</b> has a &quot;dog&quot;."),
+    ("de", "en", "Das <b>kleine Mädchen</b> spielt mit <i>dem Hund</i>."),
+    ("de", "en", "Ich habe <a href='b'>das Buch</a> gestern <u>gelesen</u>."),
+    ("en", "zh", "The <a href='/h'>old house</a> is <b>very big</b>."),
+    ("en", "zh", "I love <b>you</b> and <i>your sister</i>."),
+    ("en", "zh", "I know <b>him</b> and <i>his father</i>."),
+    ("en", "zh", "Please bring me <b>water</b> and <i>bread</i>."),
+    ("zh", "en", "我喜欢<b>红色</b>的<a href='c'>汽车</a>。"),
+    ("zh", "en", "谢谢你的<b>帮助</b>，今天<em>天气</em>很好。"),
 ]
+ELEMENT = re.compile(r"<(\w+)[^>]*>")
 
 
-@pytest.mark.parametrize(("source", "target", "page", "expected"), PAGES)
+@pytest.mark.parametrize(("source", "target", "page"), PAGES)
 def test_without_its_tags_the_answer_is_the_plain_translation(
-    translator: OfflineTranslator, source: str, target: str, page: str, expected: str | None
+    translator: OfflineTranslator, source: str, target: str, page: str
 ) -> None:
     found = translator.translate(page, source, target, "html")
     assert plain(found) == translator.translate(plain(page), source, target)
     assert sorted(re.findall("<[^>]+>", found)) == sorted(re.findall("<[^>]+>", page))
-    if expected is not None:
-        assert expected in found
+
+
+@pytest.mark.parametrize(("source", "target", "page"), PAGES)
+def test_each_element_encloses_the_word_that_its_surest_word_is_linked_to(
+    translator: OfflineTranslator, source: str, target: str, page: str
+) -> None:
+    job = TranslationJob([page], source, target, format="html", is_aligned=True)
+    ((found,),) = translator.run_jobs([job])
+    (sentence,) = found.sentences
+    for element in ELEMENT.finditer(page):
+        first, last = enclosed(page, element[0])
+        links = [
+            link
+            for link in sentence.alignment or ()
+            if first <= link.source_start < link.source_end <= last
+        ]
+        surest = max(links, key=lambda link: link.weight)
+        first, last = enclosed(found.text, element[0])
+        assert first <= surest.target_start < surest.target_end <= last, found.text
+
+
+def enclosed(page: str, tag: str) -> tuple[int, int]:
+    """Where the content of an element is in the text without tags."""
+    before, _, rest = page.partition(tag)
+    content = rest.partition(f"</{ELEMENT.fullmatch(tag)[1]}>")[0]  # type: ignore[index]
+    return len(plain(before)), len(plain(before + content))
 
 
 def plain(page: str) -> str:
@@ -116,24 +141,26 @@ def test_a_sentence_that_the_model_cannot_spell_stays_as_it_is(
         assert translator.translate(russian, source, target) == russian
     assert translator.translate("今天天气很好。", "de", "en") == "今天天气很好。"
     found = translator.translate(f"{russian} Thank you.", "en", "de")
-    assert found.startswith(russian)
-    assert "Dank" in found
+    assert found == f"{russian} {translator.translate('Thank you.', 'en', 'de')}"
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "text", "expected"),
+    ("source", "target", "text", "rare"),
     [
-        ("zh", "en", "你好，龘", "hello"),
-        ("zh", "en", "谢谢你 😀", "thank"),
-        ("en", "de", "Thank you, Łukasz.", "dank"),
-        ("en", "de", "The café is cold.", "kalt"),
-        ("zh", "en", "王翯今天很开心。", "today"),
+        ("zh", "en", "你好，龘", "龘"),
+        ("zh", "en", "谢谢你 😀", "😀"),
+        ("en", "de", "Thank you, Łukasz.", "Łukasz"),
+        ("en", "de", "The café is cold.", "café"),
+        ("zh", "en", "王翯今天很开心。", "翯"),
     ],
 )
 def test_rare_characters_keep_no_sentence_from_being_translated(
-    translator: OfflineTranslator, source: str, target: str, text: str, expected: str
+    translator: OfflineTranslator, source: str, target: str, text: str, rare: str
 ) -> None:
-    assert expected in translator.translate(text, source, target).lower()
+    found = translator.translate(text, source, target)
+    stay = set(re.findall(r"\w+", text)) & set(re.findall(r"\w+", found))
+    assert stay <= {rare}
+    assert found.strip(" ,.")
 
 
 def test_a_page_keeps_its_tags_through_the_pivot(translator: OfflineTranslator) -> None:
@@ -174,8 +201,8 @@ def test_numbers_come_through(
 def test_an_amount_keeps_its_sign(translator: OfflineTranslator) -> None:
     text = "Der Umsatz stieg um 4,3 % auf 10 Milliarden € und von £1234 auf £98765."
     found = translator.translate(text, "de", "en")
-    assert "10 billion €" in found
-    assert "£98765" in found.replace("£98,765", "£98765")
+    assert re.search("€ ?10 billion|10 billion ?€", found)
+    assert re.search("£ ?98,?765", found)
 
 
 STRANGE = (
