@@ -24,7 +24,7 @@ from model.decoding.sentence import AttentionTables, SourceSentence
 from model.decoding.slot_allocator import FixedSlotAllocator
 from model.decoding.slot_options import Features
 from model.network.config import default_heads
-from model.network.plain import attention_maps
+from model.network.numpy_network import attention_maps
 
 if TYPE_CHECKING:
     from model.network.transformer import Transformer

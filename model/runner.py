@@ -13,10 +13,10 @@ from model.backends.selection import Backend, make_decoder
 from model.checkpoint import StoredNetwork
 from model.decoding.batch import RunningBatch, StepBatch
 from model.decoding.decoder import Capacity, Precision
-from model.decoding.limits import SentenceLimits
 from model.decoding.options import DecodingOptions
-from model.decoding.results import ResultReader
+from model.decoding.result_reader import ResultReader
 from model.decoding.sentence import SourceSentence, StepResult
+from model.decoding.sentence_limits import SentenceLimits
 from model.decoding.step_cost import StepCost
 from model.network.config import AttentionHead, default_heads
 

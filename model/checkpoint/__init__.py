@@ -13,7 +13,7 @@ Loading never unpickles. Every fault becomes one CheckpointError that says how t
 
 from model.checkpoint.files import CheckpointError, is_damage, read_sums, verify_sums
 from model.checkpoint.info import CheckpointInfo
-from model.checkpoint.loading import (
+from model.checkpoint.opening import (
     StoredCheckpoint,
     StoredNetwork,
     open_checkpoint,

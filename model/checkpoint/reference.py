@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from model.checkpoint.info import CheckpointInfo
-from model.checkpoint.loading import StoredNetwork, open_checkpoint
+from model.checkpoint.opening import StoredNetwork, open_checkpoint
 from model.network.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.network import attention_maps, plain
+from model.network import attention_maps, numpy_network
 from model.network.layers import FeedForward, MultiHeadAttention, Residual
 from model.network.parameters import alibi_slopes, sinusoids
 from model.network.transformer import Transformer
@@ -145,7 +145,7 @@ def test_every_variant_attends_as_in_pytorch(variant: dict[str, Any]) -> None:
     halves = {name: weight.half() for name, weight in model.weights.items()}
     model.load_state_dict(halves, strict=False)
     weights = {name: weight.numpy() for name, weight in halves.items()}
-    found = plain.attention_maps(model.config, weights, source, target)
+    found = numpy_network.attention_maps(model.config, weights, source, target)
     expected = attention_maps.attention_maps(model, source, target)
     for ours, theirs in zip(found, expected, strict=True):
         assert ours.dtype == np.float32

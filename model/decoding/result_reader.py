@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from model.decoding.alignment import AlignedHypotheses
+from model.decoding.aligned_hypotheses import AlignedHypotheses
 from model.decoding.batch import RunningBatch, StepBatch
 from model.decoding.decoder import Decoder, EndedSentence, Pending, Progress, Ranked
 from model.decoding.search_rules import Status
