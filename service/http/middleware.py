@@ -88,7 +88,9 @@ class RequestMiddleware:
             caller = self._state.access.caller(scope)
             self._check(scope, exchange, caller.name)
             if not rules.is_open:
-                entered = scope["state"]["caller"] = caller
+                scope["state"]["caller"] = caller
+            if not (rules.is_open or self._state.access.is_open):
+                entered = caller
                 may_have_key_in_body = rules.is_keyed and scope["method"] == "POST"
                 await caller.enter(
                     scope, exchange.headers, may_have_key_in_body=may_have_key_in_body

@@ -55,10 +55,6 @@ class RequestRecord:
         )
 
     @property
-    def seconds(self) -> float:
-        return self.ended_seconds - self.started_seconds
-
-    @property
     def outcome(self) -> str:
         return outcome_of(self.status)
 
@@ -90,7 +86,7 @@ class RequestLog:
 
     def enter(self, record: RequestRecord) -> None:
         record.ended_seconds = time.monotonic()
-        outcome, seconds = record.outcome, record.seconds
+        outcome, seconds = outcome_of(record.status), record.ended_seconds - record.started_seconds
         self._metrics.count_request(record.endpoint, outcome, seconds)
         level = logging.DEBUG if _is_frequent(record) else logging.INFO
         if _logger.isEnabledFor(level):
