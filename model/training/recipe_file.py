@@ -62,7 +62,7 @@ _Table = TypeVar(
 )
 
 
-class Stage(NamedTuple):
+class TrainingStage(NamedTuple):
     """A training run in a directory, or without a recipe the mean of earlier results."""
 
     directory: Path
@@ -85,24 +85,24 @@ def load_recipe(path: Path) -> Recipe:
     return recipes[-1]
 
 
-def load_stages(path: Path, directory: Path) -> list[Stage]:
+def load_stages(path: Path, directory: Path) -> list[TrainingStage]:
     """Read and check the stages of a recipe that is run in `directory`; a recipe without stages is
     one. Raises RecipeError."""
     raw = {"name": path.stem, **_parse(path)}
     if (listed := raw.pop("stages", None)) is None:
-        return [Stage(directory, _recipe(raw))]
-    stages: dict[str, Stage] = {}
+        return [TrainingStage(directory, _recipe(raw))]
+    stages: dict[str, TrainingStage] = {}
     for changes in _tables(listed, "stages"):
         name = _stage_name(changes.pop("name", None), stages)
         if "mean" in changes:
-            stages[name] = Stage(directory / name, None, *_mean(changes, stages))
+            stages[name] = TrainingStage(directory / name, None, *_mean(changes, stages))
         else:
             raw = _merged(raw, _with_start(changes, stages))
-            stages[name] = Stage(directory / name, _recipe(raw))
+            stages[name] = TrainingStage(directory / name, _recipe(raw))
     return list(stages.values())
 
 
-def _stage_name(name: Any, earlier: Mapping[str, Stage]) -> str:
+def _stage_name(name: Any, earlier: Mapping[str, TrainingStage]) -> str:
     if not isinstance(name, str) or not _STAGE_NAME.fullmatch(name) or name in earlier:
         raise RecipeError(
             "stages.name must be small letters, digits and hyphens, another one for each stage, "
@@ -111,7 +111,9 @@ def _stage_name(name: Any, earlier: Mapping[str, Stage]) -> str:
     return name
 
 
-def _mean(stage: dict[str, Any], earlier: Mapping[str, Stage]) -> tuple[tuple[Path, ...], bool]:
+def _mean(
+    stage: dict[str, Any], earlier: Mapping[str, TrainingStage]
+) -> tuple[tuple[Path, ...], bool]:
     """The results that a stage is the mean of, and whether it is rounded."""
     _refuse_unknown(stage, {"mean", "rounded"}, "a stage with mean")
     names = stage["mean"] if _is_list_of_strings(stage["mean"]) else []
@@ -119,7 +121,7 @@ def _mean(stage: dict[str, Any], earlier: Mapping[str, Stage]) -> tuple[tuple[Pa
     return tuple(_result_of(name, earlier) for name in names or [None]), is_rounded
 
 
-def _with_start(stage: dict[str, Any], earlier: Mapping[str, Stage]) -> dict[str, Any]:
+def _with_start(stage: dict[str, Any], earlier: Mapping[str, TrainingStage]) -> dict[str, Any]:
     """A stage's changes, with the checkpoint of `start` as its `training.start`."""
     changes = {key: value for key, value in stage.items() if key != "start"}
     if "start" not in stage:
@@ -127,7 +129,7 @@ def _with_start(stage: dict[str, Any], earlier: Mapping[str, Stage]) -> dict[str
     return _merged(changes, {"training": {"start": str(_result_of(stage["start"], earlier))}})
 
 
-def _result_of(name: Any, earlier: Mapping[str, Stage]) -> Path:
+def _result_of(name: Any, earlier: Mapping[str, TrainingStage]) -> Path:
     if not isinstance(name, str) or name not in earlier:
         raise RecipeError(
             f"stages.start and mean must name earlier stages ({', '.join(earlier) or 'none'}), "

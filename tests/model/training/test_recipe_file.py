@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from model.training.recipe import RecipeError
-from model.training.recipe_file import Stage, load_recipe, load_stages
+from model.training.recipe_file import TrainingStage, load_recipe, load_stages
 
 GOOD_RECIPE = """
 name = "small"
@@ -102,7 +102,7 @@ def test_a_stage_has_the_settings_of_the_one_before_except_those_it_names(tmp_pa
     path, run = write_recipe(tmp_path, GOOD_RECIPE + STAGES), Path("run")
     first, second, mean = load_stages(path, run)
     results = run / "second" / "checkpoint", run / "first" / "checkpoint"
-    assert mean == Stage(run / "mean", None, results, is_rounded=True)
+    assert mean == TrainingStage(run / "mean", None, results, is_rounded=True)
     assert first.recipe is not None
     assert second.recipe is not None
     assert [corpus.name for corpus in first.recipe.data.corpora] == ["two"]
