@@ -318,6 +318,23 @@ async def test_a_version_that_is_replaced_while_it_loads_answers_nobody() -> Non
         assert store.count("ready", "0") == 1
 
 
+async def test_a_model_that_is_removed_while_it_leaves_is_not_loaded_again() -> None:
+    async with store_of(3, limit=1) as store:
+        await store.ask("0")
+        async with store.pool.lease(["0"], None):
+            replacing = asyncio.create_task(store.replace("1", "2"))
+            await eventually(lambda: store.pool.models["0"].usable is None)
+            waiting = asyncio.create_task(store.ask("0"))
+            for _ in range(5):  # turns of the event loop, in which it begins to wait for its model
+                await asyncio.sleep(0)
+            store.pool.offer([store.pool.models[name] for name in "12"])
+            with pytest.raises(ModelChanged):
+                await waiting
+        await replacing
+        await store.ask("2")
+        assert store.loads == ["0", "1", "2"]
+
+
 async def test_no_model_leaves_for_one_with_damaged_files_which_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

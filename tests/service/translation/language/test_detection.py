@@ -48,6 +48,18 @@ def test_it_names_a_language_that_is_no_candidate(text: str, other: str | None) 
     assert DETECTOR.detect(text, EN_DE_ZH, ["en"]).other == other
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Answer me. Do you know how to do that? 欢迎",
+        "Tom has decided to become a monk. 除非",
+        "很抱歉 The man you met at the station is my father.",
+    ],
+)
+def test_a_chinese_word_makes_no_english_text_chinese(text: str) -> None:
+    assert DETECTOR.detect(text, EN_DE_ZH).language == "en"
+
+
 @pytest.mark.parametrize("text", ["", "  ", "😀😀", "123", "---"])
 def test_without_letters_it_takes_the_first_and_says_so(text: str) -> None:
     detection = DETECTOR.detect(text, ["zh", "en"])

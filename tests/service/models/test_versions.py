@@ -1,0 +1,37 @@
+"""A version of a model is served as the settings say."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from model.decoding.sentence import SourceSentence
+from service.models.registry import ModelRegistry
+from service.observability.metrics import Metrics
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, eventually, fake_model, sentence
+
+LONG = [sentence(text * 40) for text in "abcd"]
+SHORT = [sentence("s")]
+
+
+@pytest.mark.parametrize(
+    ("scheduling", "first"), [("short-first", SHORT[0]), ("first-come", LONG[0])]
+)
+async def test_the_scheduling_of_the_settings_says_who_goes_first(
+    scheduling: str, first: SourceSentence
+) -> None:
+    runner = FakeRunner(max_slots=1)
+    settings = Settings.model_validate({"scheduling": scheduling, "cache_bytes": 0})
+    models = ModelRegistry(settings, [fake_model(runner)], Metrics())
+    async with models.running():
+        engine = models.pool.engines["fake"]
+        runner.gate.clear()
+        running = [asyncio.create_task(engine.translate([sentence("r")]))]
+        await eventually(runner.is_stepping.is_set)
+        running += [asyncio.create_task(engine.translate(text)) for text in (LONG, SHORT)]
+        await eventually(lambda: engine.gauges()["waiting"] == len(LONG) + len(SHORT))
+        runner.gate.set()
+        await asyncio.gather(*running)
+    assert runner.sentences[1] == first
