@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -51,9 +52,11 @@ class Translator:
     def __init__(self, model: TranslationModel, engine: Engine) -> None:
         self.name, self.engine = model.name, engine
         self._tokenizer, self._confidence = model.tokenizer, model.confidence
-        self._limits = ModelLimits(
+        limits = ModelLimits(
             model.max_source_tokens, engine.max_target_tokens, engine.max_beam_size
         )
+        self._preparation = functools.partial(Preparation, model.tokenizer, limits)
+        """That of a job's texts."""
         self._inspector = Inspector(model.inspected, model.tokenizer, engine.max_target_tokens)
 
     def require_room(self, work: ModelJob) -> None:
@@ -149,6 +152,3 @@ class Translator:
         again = await self.engine.translate(sources, ticket)
         size = sum(len(entry.text) for entry in assembly.again.values())
         await text_work(size, lambda: assembly.read_again(again), ticket)
-
-    def _preparation(self, work: ModelJob) -> Preparation:
-        return Preparation(self._tokenizer, self._limits, work)
