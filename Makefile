@@ -66,7 +66,7 @@ test: $(TESTING) ## run the tests; those that need a GPU skip themselves, others
 # on the set, and what other programs' models need of the C++ is in the variants of test_networks and test_runner.
 SETS := $(BIN)/python -c 'from model.backends.native import kernel_names; print(*kernel_names()[1:])'
 SET_TESTS := $(addprefix tests/,model/backends/test_networks.py model/test_runner.py model/test_inspection.py \
-	model/decoding/test_alignment.py end_to_end/test_bundled_checkpoint.py end_to_end/test_markup.py \
+	model/decoding/test_aligned_hypotheses.py end_to_end/test_bundled_checkpoint.py end_to_end/test_markup.py \
 	end_to_end/test_readme_examples.py) -k 'not eager and not graphs'
 test-sets: $(TESTING) ## run the tests that translate under each further instruction set of this CPU (a minute for each)
 	for name in $$($(SETS)); do \
