@@ -36,6 +36,10 @@ RUNNER = (
     *("runner.num_free_slots", "runner.num_free_rows", "runner.can_step_subset"),
 )
 SCHEDULE = ("schedule.newcomers", "schedule.choose", "schedule.account", "schedule.waiting")
+RUNNING = (
+    *("running.enter", "running.leave", "running.note_step", "running.waits_since"),
+    *("running.by_handle", "running.num_rows_to", "running.highest_level"),
+)
 METRICS = (
     *("metrics.count_finished", "metrics.count_cancelled", "metrics.count_source_tokens"),
     *("metrics.count_target_tokens", "metrics.queue_wait_seconds", "metrics.encode_seconds"),
@@ -76,6 +80,9 @@ class Watched:
         self._fault.use(f"{self._kind}.{name}")
         return getattr(self._target, name)
 
+    def __len__(self) -> int:
+        return len(self._target)
+
 
 class Scene:
     """An engine of one worker with four slots, whose parts are watched."""
@@ -87,7 +94,9 @@ class Scene:
 
         def make_schedule(runner: EngineRunner, *arguments: Any) -> Any:
             fault.use("make_schedule")
-            return Watched(Schedule(runner, *arguments), "schedule", fault)
+            schedule: Any = Schedule(runner, *arguments)
+            schedule.running = Watched(schedule.running, "running", fault)
+            return Watched(schedule, "schedule", fault)
 
         monkeypatch.setattr(service.engine.engine, "Schedule", make_schedule)
         metrics = cast(ModelMetrics, Watched(Metrics().of_model("fake"), "metrics", fault))
@@ -176,7 +185,7 @@ async def play(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
         scene.engine.stop()
 
 
-@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULE, *METRICS])
+@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULE, *RUNNING, *METRICS])
 @pytest.mark.parametrize(("nth", "repeats"), [(1, 0), (2, 0), (3, 0), (5, 0), (9, 0), (1, 3)])
 async def test_a_fault_anywhere_leaves_no_request_without_an_answer(
     name: str, nth: int, repeats: int, monkeypatch: pytest.MonkeyPatch
