@@ -37,7 +37,7 @@ class Paths:
     keyed_below: tuple[str, ...]
 
     def rules(self, path: str) -> PathRules:
-        """Those of the named paths are kept."""
+        """The rules of a path; those of the named paths are made once."""
         return self._named_rules.get(path) or self._rules(path)
 
     def is_open(self, path: str) -> bool:

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from model.decoding.sentence_limits import SentenceLimits
 from model.text.spans import Span
 from service.engine.interfaces import SentenceEncoder
 from service.errors import InvalidField
@@ -29,7 +30,7 @@ from service.translation.second_translation import SecondTranslation
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.document import Document, FlowCutter, Sentence
-from service.translation.sentence.entering import Entrance, Entry, ModelLimits
+from service.translation.sentence.entering import Entrance, Entry
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
 from service.translation.text_work import go_on
 
@@ -44,15 +45,17 @@ _MOST_PLAIN = 500
 class Preparation:
     """Prepares the texts of one job. One thread at a time may call it."""
 
-    def __init__(self, tokenizer: Tokenizer, limits: ModelLimits, work: ModelJob) -> None:
+    def __init__(self, tokenizer: Tokenizer, limits: SentenceLimits, work: ModelJob) -> None:
         self.tokenizer, self.work, self._limits = tokenizer, work, limits
-        self._encoder = SentenceEncoder(tokenizer, work.source, work.target, limits.source_tokens)
+        self._encoder = SentenceEncoder(
+            tokenizer, work.source, work.target, limits.max_source_tokens
+        )
         self._keep = KeptStrings(work.job.keep) if work.job.keep else None
         glossary = work.job.glossary
         self._matcher = glossary.matcher(work.source) if glossary else None
         self._entrance = Entrance(tokenizer, self._encoder, self._matcher, work)
 
-    @property
+    @functools.cached_property
     def second_translation(self) -> SecondTranslation:
         """How its sentences enter once more."""
         return SecondTranslation(self._entrance, self._encoder, self.work, self._limits)
@@ -82,7 +85,7 @@ class Preparation:
         return documents, entries
 
     def _prefixes(self) -> Prefixes:
-        return Prefixes(self.tokenizer, self.work, self._limits.target_tokens)
+        return Prefixes(self.tokenizer, self.work, self._limits.max_target_tokens)
 
     def _parse(self, text: Text) -> Document:
         """The text's document. Between a language and itself nothing is translated."""
@@ -113,7 +116,7 @@ class Preparation:
             and next(find_unspelled(text, tokenizer, source), None) is None
             and is_one_sentence(text, source)
             and not is_in_capitals(text)
-            and self._encoder.count(text) <= self._limits.source_tokens
+            and self._encoder.count(text) <= self._limits.max_source_tokens
         )
 
     @functools.cached_property
@@ -130,7 +133,7 @@ class Preparation:
         return cut_text(
             text,
             self.work.source,
-            self._limits.source_tokens,
+            self._limits.max_source_tokens,
             lambda part: self._count(part, is_in_caps),
             functools.partial(is_spellable, tokenizer=self.tokenizer),
             is_split=self.work.job.split_sentences is not False,
@@ -144,7 +147,7 @@ class Preparation:
             text = in_sentence_case(text)
         num_marks, most = text.count(MARK), most_carriers(text, self.tokenizer.reserved)
         if num_marks > most:
-            return self._limits.source_tokens * num_marks // max(most, 1) + 1
+            return self._limits.max_source_tokens * num_marks // max(most, 1) + 1
         return self._entrance.count(text)
 
 

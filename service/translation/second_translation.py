@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator
 
 import regex
 
+from model.decoding.sentence_limits import SentenceLimits
 from service.engine.interfaces import SentenceEncoder
 from service.translation.job import ModelJob
 from service.translation.markup.flow import MARK
 from service.translation.sentence.amounts import Amount, find_amounts
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.document import Sentence
-from service.translation.sentence.entering import Entrance, Entry, ModelLimits
+from service.translation.sentence.entering import Entrance, Entry
 from service.translation.sentence.terms import spelled
 
 LOST = math.inf
@@ -38,12 +39,12 @@ class SecondTranslation:
         entrance: Entrance,
         encoder: SentenceEncoder,
         work: ModelJob,
-        limits: ModelLimits,
+        limits: SentenceLimits,
     ) -> None:
         self._entrance, self._encoder, self._work = entrance, encoder, work
         self._carries_amounts = entrance.has_reserved and work.can_repeat
-        self._most_tokens = limits.source_tokens
-        self._beam_size = max(work.options.beam_size, min(_LEAST_BEAM, limits.beam_size))
+        self._most_tokens = limits.max_source_tokens
+        self._beam_size = max(work.options.beam_size, min(_LEAST_BEAM, limits.max_beam_size))
 
     def entry(self, sentence: Sentence, first: Entry, faults: float) -> Entry | None:
         """The sentence as it enters again, whose first translation has these faults; None if it

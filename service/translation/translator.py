@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from model.decoding.confidence import Calibration
 from model.decoding.options import DecodingOptions
+from model.decoding.sentence_limits import SentenceLimits
 from service.engine.engine import Engine
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
 from service.translation.job import ModelJob
 from service.translation.preparation import Preparation
 from service.translation.results import TextPiece, TranslationResult
-from service.translation.sentence.entering import ModelLimits
 from service.translation.streaming import JobStream
 from service.translation.study.inspection import InspectedModel, Inspector
 from service.translation.study.next_words import NextWordFinder, NextWords
@@ -52,7 +52,7 @@ class Translator:
     def __init__(self, model: TranslationModel, engine: Engine) -> None:
         self.name, self.engine = model.name, engine
         self._tokenizer, self._confidence = model.tokenizer, model.confidence
-        limits = ModelLimits(
+        limits = SentenceLimits(
             model.max_source_tokens, engine.max_target_tokens, engine.max_beam_size
         )
         self._preparation = functools.partial(Preparation, model.tokenizer, limits)

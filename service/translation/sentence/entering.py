@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from model.decoding.sentence import SourceSentence
 from service.engine.interfaces import SentenceEncoder
@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 _NOUNS_IN_CAPITALS = frozenset({"de"})
 
 
-class ModelLimits(NamedTuple):
-    """The most tokens of a sentence and of its translation, and the widest beam, of one model."""
-
-    source_tokens: int
-    target_tokens: int
-    beam_size: int
-
-
 @dataclass(frozen=True)
 class Entry:
     """A sentence on its way through the network: `text` as the network reads it, and the stages
@@ -46,7 +38,7 @@ class Entry:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the network's text is the translation, at the first time."""
+        """Whether the network's text is the translation, if the sentence does not enter again."""
         return not (self.stages or self.is_title)
 
     @property
@@ -79,9 +71,10 @@ class Entrance:
         self._matcher, self._work = matcher, work
         self._pair = work.source, work.target
         self._is_aligned = work.job.is_aligned or work.job.is_checked
+        has_capitals_for_nouns = work.source in _NOUNS_IN_CAPITALS
         self._asks_titles_again = (
-            work.can_repeat and not work.options.sampling and work.source not in _NOUNS_IN_CAPITALS
-        )  # capitals say nothing of a single word, unless nouns have them
+            work.can_repeat and not work.options.sampling and not has_capitals_for_nouns
+        )
 
     @property
     def has_reserved(self) -> bool:

@@ -10,10 +10,11 @@ from collections.abc import Callable
 import pytest
 
 from model.decoding.options import DecodingOptions
+from model.decoding.sentence_limits import SentenceLimits
 from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded
 from service.translation.job import ModelJob, TranslationJob
-from service.translation.preparation import ModelLimits, Preparation
+from service.translation.preparation import Preparation
 from service.translation.text_work import Unwanted, go_on, text_work
 from tests.service.fakes import FakeTokenizer
 
@@ -77,7 +78,7 @@ async def test_work_does_not_begin_after_its_deadline() -> None:
 async def test_texts_are_prepared_no_further_when_the_client_has_left(texts: list[str]) -> None:
     job = TranslationJob(texts, "en", "de")
     work = ModelJob(job, texts, range(len(texts)), "en", "de", DecodingOptions())
-    prepare = Preparation(FakeTokenizer(), ModelLimits(40, 40, 4), work).prepare
+    prepare = Preparation(FakeTokenizer(), SentenceLimits(40, 40, 4), work).prepare
     endless = Work(lambda: prepare() and None)
     await cancelled(endless)
     assert await asyncio.to_thread(endless.was_ended.wait, 60)

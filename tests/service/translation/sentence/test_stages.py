@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.decoding.options import DecodingOptions
+from model.decoding.sentence_limits import SentenceLimits
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 from model.text.words import words
@@ -19,11 +20,11 @@ from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.sentence.capitals import enter_capitals, enter_title
 from service.translation.sentence.document import Document, Sentence
-from service.translation.sentence.entering import Entry, ModelLimits
+from service.translation.sentence.entering import Entry
 from service.translation.sentence.stages import Stage, Version, leave
 from tests.fuzz.strings import texts as strange_texts
 
-LIMITS = ModelLimits(40, 60, 8)
+LIMITS = SentenceLimits(40, 60, 8)
 PARTS = st.sampled_from(
     [
         *("The", "house", "is", "BIG", "NOW", "OPEN", "THE DOOR", "a", "dog.", "Mr.", "No", "!"),
