@@ -40,6 +40,7 @@ from model.decoding.sentence import SourceSentence
 from model.runner import Runner
 from service.engine.admission import AdmissionControl
 from service.engine.schedule import Schedule
+from service.engine.sentence_engine import AwaitedRequest
 from service.engine.sentence_task import (
     EngineRequest,
     News,
@@ -120,7 +121,7 @@ async def serve(
 ) -> Result:
     """Serve every sentence, arriving at random at `rate` a second."""
     rng = random.Random(seed)
-    requests: list[EngineRequest] = []
+    requests: list[AwaitedRequest] = []
     loop = asyncio.get_running_loop()
     ended: dict[EngineRequest, float] = {}
     async with running(policy, runners) as (workers, schedules):
@@ -129,7 +130,7 @@ async def serve(
             moment += rng.expovariate(rate)
             await asyncio.sleep(max(0.0, moment - time.monotonic()))
             future: asyncio.Future[list[SentenceOutcome]] = loop.create_future()
-            request = EngineRequest(future, moment, 1, expected_work(sentence))
+            request = AwaitedRequest(future, moment, 1, expected_work(sentence))
             future.add_done_callback(functools.partial(_note_end, ended, request))
             task = SentenceTask(sentence, request)
             task.join(request, 0, is_streamed=False)
@@ -143,7 +144,7 @@ async def serve(
     return Result(reached, percentile(latencies, 50), percentile(latencies, 95))
 
 
-def _note_end(ended: dict[EngineRequest, float], request: EngineRequest, _: object) -> None:
+def _note_end(ended: dict[EngineRequest, float], request: AwaitedRequest, _: object) -> None:
     ended[request] = time.monotonic()
 
 

@@ -8,20 +8,19 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from model.backends.device_lost import DeviceLost
 from model.decoding.sentence import StepResult
 from service.engine.admission import AdmissionControl
 from service.engine.interfaces import EngineRunner
 from service.engine.schedule import Schedule
-from service.engine.sentence_task import News, SentenceOutcome, SentenceTask
+from service.engine.sentence_task import CancelReason, News, SentenceOutcome, SentenceTask
 from service.errors import Draining, ServiceError, TranslationFailed
 from service.observability.metrics import ModelMetrics
 
 _logger = logging.getLogger(__name__)
 _MOST_LEFT = 256
-CancelReason = Literal["client", "deadline"]
 Updates = list[tuple[SentenceTask, News]]
 
 

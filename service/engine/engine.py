@@ -6,34 +6,21 @@ synchronise less than one large batch.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
-from service.engine.batch_loop import BatchEntry, BatchLoop, CancelReason
+from service.engine.batch_loop import BatchEntry, BatchLoop
 from service.engine.interfaces import EngineRunner
 from service.engine.schedule import Schedule
-from service.engine.sentence_task import (
-    EngineRequest,
-    SentenceOutcome,
-    SentenceTask,
-    Update,
-    expected_work,
-    most_work,
-)
+from service.engine.sentence_engine import NO_ROOM, Room, SentenceEngine
+from service.engine.sentence_task import CancelReason, EngineRequest, SentenceTask, most_work
 from service.engine.sharing import SharedSentences
-from service.engine.ticket import NO_TICKET, Ticket
 from service.engine.worker import Worker
-from service.errors import Draining, InvalidField, NotReady, Overloaded
+from service.errors import Draining, NotReady, Overloaded
 from service.observability.metrics import ModelMetrics
 from service.signals import end_after_failure
-
-_SUBMITTED_AT_ONCE = 1000
-"""Sentences of a request that are submitted in one iteration of the event loop: 10 ms."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +36,8 @@ class EngineLimits:
     cache_bytes: int = 0
 
 
-class Engine:
-    """Translates sentences of many requests together; any number of coroutines may call it."""
+class Engine(SentenceEngine):
+    """An engine whose workers are threads of this process."""
 
     def __init__(
         self,
@@ -144,12 +131,10 @@ class Engine:
             raise self._unready(name)
 
     def require_running(self) -> None:
-        """Raise NotReady or Draining unless admitted work can continue."""
         if not any(worker.is_running for worker in self._workers):
             raise self._unready()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
-        """Raise NotReady, Draining or Overloaded unless this much of a client may wait."""
         if not self.is_ready:
             raise self._unready()
         if reason := self.admission.why_full(num_sentences, num_tokens, client):
@@ -159,97 +144,36 @@ class Engine:
         """Whether one more sentence of a client may wait now."""
         return self.is_ready and not self.admission.why_full(1, client=client)
 
-    async def translate(
-        self, sentences: Sequence[SourceSentence], ticket: Ticket = NO_TICKET
-    ) -> list[SentenceOutcome]:
-        """Return one outcome per sentence, in order. Cancelling frees the slots by the next step.
-
-        The sentences are as urgent as those of a request with their work and the ticket's prior
-        work. Those not done by its deadline end with DeadlineExceeded. Raises as `require_room`,
-        or only as `require_running` if the ticket is admitted; and InvalidField for a beam that can
-        never fit.
-        """
-        request = self._request(sentences, ticket)
-        try:
-            self._start(request, 0, sentences)
-            if len(sentences) > _SUBMITTED_AT_ONCE:
-                await self._start_rest(request, sentences)
-            return await request.future if sentences else []
-        finally:
-            self._end(request)
-
-    @contextlib.asynccontextmanager
-    async def stream(
-        self, sentences: Sequence[SourceSentence], ticket: Ticket = NO_TICKET
-    ) -> AsyncGenerator[AsyncIterator[Update]]:
-        """Yield the sentences' updates as they arrive; leaving the block frees their slots.
-
-        Only sentences with `is_streamed` send tokens before they end. Raises as `translate`.
-        """
-        request = self._request(sentences, ticket, asyncio.Queue())
-        try:
-            self._start(request, 0, sentences)
-            await self._start_rest(request, sentences)
-            yield request.updates()
-        finally:
-            self._end(request)
-
-    def _request(
+    def submit(
         self,
+        request: EngineRequest,
+        first: int,
         sentences: Sequence[SourceSentence],
-        ticket: Ticket,
-        updates: asyncio.Queue[Update] | None = None,
-    ) -> EngineRequest:
-        """A request that ends at its deadline. Raises InvalidField."""
-        widest = max((sentence.options.beam_size for sentence in sentences), default=1)
-        if widest > self.max_beam_size:
-            raise InvalidField(f"beam_size must be at most {self.max_beam_size}, got {widest}")
-        work = 0
-        if self._is_preemptive:
-            work = ticket.prior_work + sum(map(expected_work, sentences))
-        loop, arrived = asyncio.get_running_loop(), time.monotonic()
-        count, future = len(sentences), loop.create_future()
-        request = EngineRequest(future, arrived, count, work, ticket, updates)
-        if ticket.ends_seconds is not None:
-            request.timer = loop.call_at(ticket.ends_seconds, self._expire, request)
-        return request
-
-    def _end(self, request: EngineRequest) -> None:
-        """Cancel what is not done."""
-        if request.timer is not None:
-            request.timer.cancel()
-        if request.tasks:
-            self._cancel(request, "client")
-
-    async def _start_rest(
-        self, request: EngineRequest, sentences: Sequence[SourceSentence]
+        rest: Room | None = NO_ROOM,
     ) -> None:
-        """Start the further parts, one in each iteration of the event loop."""
-        for first in range(_SUBMITTED_AT_ONCE, len(sentences), _SUBMITTED_AT_ONCE):
-            await asyncio.sleep(0)
-            if request.future.done():  # its deadline has passed
-                return
-            self._start(request, first, sentences)
-
-    def _start(
-        self, request: EngineRequest, first: int, sentences: Sequence[SourceSentence]
-    ) -> None:
-        """Start the tasks of a part that are neither in the cache nor computed for others. The
-        first part asks for room for its own, and for all that comes behind it."""
-        end = first + _SUBMITTED_AT_ONCE
-        tasks, rest = self._shared.join(request, sentences[first:end], first), sentences[end:]
+        """As of a `SentenceEngine`, of any request. What is in the cache or computed for others
+        starts no task, and needs no room."""
+        if not self._is_preemptive:
+            request.expected_work = 0
+        tasks = self._shared.join(request, sentences, first)
         for task in tasks:
             task.most_work = most_work(task.sentence, self.max_target_tokens)
-        if first or request.ticket.is_admitted:
+        if rest is None or request.ticket.is_admitted:
             self.require_running()
-        elif tasks or rest:
-            num_tokens = sum(task.most_work for task in tasks)
-            num_tokens += sum(most_work(one, self.max_target_tokens) for one in rest)
-            self.require_room(len(tasks) + len(rest), num_tokens, request.ticket.client)
+        elif tasks or rest.num_sentences:
+            num_tokens = sum(task.most_work for task in tasks) + rest.num_tokens
+            num_sentences = len(tasks) + rest.num_sentences
+            self.require_room(num_sentences, num_tokens, request.ticket.client)
         else:
             self.require_ready()
         for worker, own in self._assigned(tasks).items():
             worker.put(own)
+
+    def cancel(self, request: EngineRequest, reason: CancelReason) -> None:
+        """Cancel the request's open tasks, except those that other requests want."""
+        if request.tasks and (tasks := self._shared.leave(request)):
+            for worker in self._workers:
+                worker.cancel(tasks, reason)
 
     def _assigned(self, tasks: Sequence[SentenceTask]) -> dict[Worker, list[SentenceTask]]:
         """Assign each task to the worker with the least load at that point."""
@@ -262,16 +186,6 @@ class Engine:
             loads[worker] += task.num_rows
             assigned.setdefault(worker, []).append(task)
         return assigned
-
-    def _cancel(self, request: EngineRequest, reason: CancelReason) -> None:
-        """Cancel the request's open tasks, except those that other requests want."""
-        if tasks := self._shared.leave(request):
-            for worker in self._workers:
-                worker.cancel(tasks, reason)
-
-    def _expire(self, request: EngineRequest) -> None:
-        request.fail(request.ticket.deadline_error())
-        self._cancel(request, "deadline")
 
     def _renew(self, task: SentenceTask) -> None:
         for worker in self._workers:

@@ -5,10 +5,9 @@ Only the worker's thread changes what runs; only the event loop changes requests
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
@@ -56,17 +55,9 @@ SentenceKey = tuple[tuple[int, ...], DecodingOptions, tuple[int, ...], bool, boo
 sample) and prefix, and whether it is aligned and cut."""
 Waiter = tuple["EngineRequest", int, bool]
 """A request that waits for its sentence of this index, and whether also for its tokens."""
+CancelReason = Literal["client", "deadline"]
 News = Sequence[int] | SentenceOutcome
 """Newly settled target ids of a sentence, or its outcome."""
-
-
-@dataclass(frozen=True)
-class Update:
-    """News of one sentence of a request."""
-
-    index: int
-    ids: Sequence[int] = ()
-    outcome: SentenceOutcome | None = None
 
 
 class SentenceTask:
@@ -124,65 +115,29 @@ class SentenceTask:
         self.waiters.clear()
 
 
-class EngineRequest:
-    """All sentences of one call; done when each has its outcome. Times are monotonic seconds.
+class EngineRequest(ABC):
+    """The sentences of one call, as the engine sees them. Times are monotonic seconds.
 
     Only the event loop uses its methods.
     """
 
     def __init__(
-        self,
-        future: asyncio.Future[list[SentenceOutcome]],
-        arrived_seconds: float,
-        num_sentences: int,
-        expected_work: int = 0,
-        ticket: Ticket = NO_TICKET,
-        updates: asyncio.Queue[Update] | None = None,
+        self, arrived_seconds: float, expected_work: int = 0, ticket: Ticket = NO_TICKET
     ) -> None:
         """`expected_work`: of all sentences, and the work that the request had before; 0 makes all
-        requests equally urgent. `updates` gets at most one update per target token and one per
-        sentence, even if the reader is slow; None: nobody reads them."""
-        self.future, self.arrived_seconds = future, arrived_seconds
+        requests equally urgent."""
+        self.arrived_seconds = arrived_seconds
         self.expected_work, self.ticket = expected_work, ticket
-        self.timer: asyncio.TimerHandle | None = None
-        """Of its deadline."""
         self.tasks: dict[SentenceTask, None] = {}
         """Those that it waits for, in order."""
-        self._outcomes: list[SentenceOutcome | None] = [None] * num_sentences
-        self._num_open, self._updates = num_sentences, updates
 
-    def fail(self, error: ServiceError) -> None:
-        """Give the error to each sentence without an outcome."""
-        for index in range(len(self._outcomes)):
-            self.end(index, SentenceOutcome([], error))
-
+    @abstractmethod
     def receive(self, index: int, ids: Sequence[int]) -> None:
-        """Queue ids of a sentence that has no outcome."""
-        if self._updates is not None and self._outcomes[index] is None:
-            self._updates.put_nowait(Update(index, ids))
+        """Take newly settled ids of a sentence."""
 
+    @abstractmethod
     def end(self, index: int, outcome: SentenceOutcome) -> None:
-        """Note the outcome of a sentence that has none, and resolve the future on the last one. A
-        result that comes after the deadline is one of a sentence that is not done in time."""
-        if self._outcomes[index] is not None:
-            return
-        if self.ticket.ends_seconds is not None and self.ticket.is_over and not outcome.error:
-            outcome = SentenceOutcome([], self.ticket.deadline_error())
-        self._outcomes[index] = outcome
-        self._num_open -= 1
-        if self._updates is not None:
-            self._updates.put_nowait(Update(index, outcome=outcome))
-        if not self._num_open and not self.future.done():
-            self.future.set_result([one for one in self._outcomes if one is not None])
-
-    async def updates(self) -> AsyncGenerator[Update]:
-        """Yield updates until each sentence has its outcome."""
-        assert self._updates is not None
-        num_open = len(self._outcomes)
-        while num_open:
-            update = await self._updates.get()
-            num_open -= update.outcome is not None
-            yield update
+        """Take the outcome of a sentence."""
 
 
 def expected_work(sentence: SourceSentence) -> int:

@@ -20,13 +20,12 @@ from service.models.loading import LoadedModel, StartupError, memory_limit
 from service.models.pool import ModelPool
 from service.models.sizing import DoesNotFit, shown_bytes
 from service.models.store import ModelStore, StoreContents, StoredModel
-from service.models.versions import ModelMaker, ModelVersion
+from service.models.versions import ModelMaker, ModelVersion, ServedTranslator
 from service.observability.metrics import Metrics
 from service.periodic import repeated
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
 from service.translation.routing import Routes
-from service.translation.translator import Translator
 
 _logger = logging.getLogger(__name__)
 _USUAL_LOADED = 4
@@ -53,7 +52,7 @@ class ModelRegistry:
         self._told: Mapping[str, str] = {}
         """The faults that were logged, by name."""
         self._changing = asyncio.Lock()
-        self.pool: ModelPool[Translator] = ModelPool(limit, settings.max_waiting_sentences)
+        self.pool: ModelPool[ServedTranslator] = ModelPool(limit, settings.max_waiting_sentences)
         self.dispatcher = Dispatcher([], self.pool, settings.max_beam_size)
         self._begin()
 

@@ -23,11 +23,20 @@ _MOST_REBUILDS = 5
 """Failed rebuilds in a row after which a process with a GPU ends: in a new one the GPU may work."""
 
 
+class ServedTranslator(Translator):
+    """A translator whose engine is in this process."""
+
+    engine: Engine
+
+    def __init__(self, model: LoadedModel, engine: Engine) -> None:
+        super().__init__(model, engine)
+
+
 class ModelVersion(NamedTuple):
     """A version of a model: its languages, and its place in the pool."""
 
     languages: OfferedModel
-    pooled: PooledModel[Translator]
+    pooled: PooledModel[ServedTranslator]
 
     @property
     def name(self) -> str:
@@ -78,13 +87,13 @@ class ModelMaker:
         plan = plan_model(stored.path, stored.info, self._settings)
         return plan.num_bytes(plan.sizes_within(self._limit)) + self._cache_bytes
 
-    def _open(self, store: ModelStore, stored: StoredModel) -> Callable[[], Translator]:
+    def _open(self, store: ModelStore, stored: StoredModel) -> Callable[[], ServedTranslator]:
         load = open_within(stored.path, self._settings, self._limit)
         store.require_current(stored)
         store.note_use(stored.name)
         return lambda: self._serve(load())
 
-    def _serve(self, model: LoadedModel) -> Translator:
+    def _serve(self, model: LoadedModel) -> ServedTranslator:
         """The model with its engine, which is not started."""
         settings, metrics = self._settings, self._metrics.of_model(model.name)
         bounds = EngineLimits(
@@ -97,7 +106,7 @@ class ModelMaker:
         most_rebuilds = _MOST_REBUILDS if model.device.startswith("cuda") else None
         engine = Engine(model.make_runners, metrics, bounds, self._busy_workers, most_rebuilds)
         metrics.describe_model(__version__, model.device, model.precision, model.instruction_set)
-        return Translator(model, engine)
+        return ServedTranslator(model, engine)
 
 
 def _languages_of(info: CheckpointInfo) -> OfferedModel:

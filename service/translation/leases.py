@@ -19,7 +19,7 @@ class Leases(Protocol):
 
     def lease(
         self, names: Sequence[str], ticket: Ticket
-    ) -> AbstractAsyncContextManager[list[Translator]]:
+    ) -> AbstractAsyncContextManager[Sequence[Translator]]:
         """The models of a request, until the block ends; waits at most until the ticket's deadline.
         Raises a ServiceError, or ModelChanged."""
         ...

@@ -20,7 +20,8 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, TypeVar
 
-from service.engine.sentence_task import SentenceOutcome, Update
+from service.engine.sentence_engine import Update
+from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
 from service.translation.markup.coded_text import TextPart, plain_text
 from service.translation.results import TextPiece

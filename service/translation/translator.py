@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from model.decoding.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence_limits import SentenceLimits
-from service.engine.engine import Engine
+from service.engine.sentence_engine import SentenceEngine
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
 from service.translation.job import ModelJob
@@ -49,7 +49,7 @@ class TranslationModel:
 class Translator:
     """Translates texts between the pairs of one model in memory."""
 
-    def __init__(self, model: TranslationModel, engine: Engine) -> None:
+    def __init__(self, model: TranslationModel, engine: SentenceEngine) -> None:
         self.name, self.engine = model.name, engine
         self._tokenizer, self._confidence = model.tokenizer, model.confidence
         limits = SentenceLimits(

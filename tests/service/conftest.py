@@ -11,8 +11,8 @@ import structlog
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.engine.sentence_engine import AwaitedRequest
 from service.engine.sentence_task import (
-    EngineRequest,
     SentenceOutcome,
     SentenceTask,
     expected_work,
@@ -32,7 +32,7 @@ def tasks_of() -> Iterator[MakeTasks]:
         sentences = [sentence("a", beam_size=size) for size in beam_sizes]
         future: asyncio.Future[list[SentenceOutcome]] = loop.create_future()
         work = sum(map(expected_work, sentences))
-        request = EngineRequest(future, arrived, len(sentences), work)
+        request = AwaitedRequest(future, arrived, len(sentences), work)
         return [SentenceTask(one, request) for one in sentences]
 
     yield make

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.text.words import words
-from service.engine.engine import Engine
+from service.engine.sentence_engine import SentenceEngine
 from service.translation.job import ModelJob
 from service.translation.language.segmentation import cut_text, is_spaced
 from service.translation.preparation import Preparation
@@ -75,7 +75,7 @@ class _Start(NamedTuple):
 class NextWordFinder:
     """Finds next words with one model. `translate` translates the sentences that follow."""
 
-    engine: Engine
+    engine: SentenceEngine
     tokenizer: Tokenizer
     preparation: Callable[[ModelJob], Preparation]
     translate: Callable[[ModelJob], Awaitable[Sequence[str]]]

@@ -17,8 +17,8 @@ from model.decoding.step_cost import StepCost
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchLoop
 from service.engine.schedule import Schedule
+from service.engine.sentence_engine import AwaitedRequest
 from service.engine.sentence_task import (
-    EngineRequest,
     SentenceOutcome,
     SentenceTask,
     expected_work,
@@ -187,7 +187,7 @@ class Simulation:
             Metrics().of_model("simulation"),
             lambda: self.runner.now,
         )
-        self._requests: dict[EngineRequest, Served] = {}
+        self._requests: dict[AwaitedRequest, Served] = {}
         self._loop = asyncio.new_event_loop()
 
     def serve(
@@ -223,7 +223,7 @@ class Simulation:
         ]
         work = arrival.prior_work + sum(map(expected_work, sentences))
         work = work if self._policy.is_preemptive else 0
-        request = EngineRequest(future, arrival.seconds, len(sentences), work)
+        request = AwaitedRequest(future, arrival.seconds, len(sentences), work)
         tasks = [SentenceTask(sentence, request) for sentence in sentences]
         alone = seconds_alone(arrival, self._cost, self._beam_size)
         self._requests[request] = Served(arrival, alone, num_open=len(tasks))

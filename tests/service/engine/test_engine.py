@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from service.engine.engine import _SUBMITTED_AT_ONCE
+from service.engine.sentence_engine import SUBMITTED_AT_ONCE
 from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded, Draining, InvalidField, NotReady, Overloaded
 from service.observability.metrics import Metrics
@@ -76,14 +76,14 @@ class EachIteration:
 @pytest.mark.parametrize("cache_bytes", [0, 10**8])
 async def test_a_request_of_many_sentences_is_submitted_in_many_turns(cache_bytes: int) -> None:
     """And refused as a whole, before any of it has started."""
-    given = [sentence(f"{number:x}") for number in range(5 * _SUBMITTED_AT_ONCE + 7)]
+    given = [sentence(f"{number:x}") for number in range(5 * SUBMITTED_AT_ONCE + 7)]
     async with held_engine(max_slots=6000, cache_bytes=cache_bytes) as (runner, engine):
         waiting = [0]
         with EachIteration(lambda: waiting.append(engine.num_waiting + engine.num_running)):
             many = asyncio.create_task(engine.translate(given))
             await eventually(lambda: waiting[-1] == len(given))
         most = max(b - a for a, b in itertools.pairwise(waiting))
-        assert most < 2 * _SUBMITTED_AT_ONCE  # those that are being admitted wait and run
+        assert most < 2 * SUBMITTED_AT_ONCE  # those that are being admitted wait and run
         with pytest.raises(Overloaded, match="at most 1000"):
             await engine.translate([sentence(f"+{number:x}") for number in range(len(given))])
         assert engine.num_waiting + engine.num_running == len(given)
@@ -92,7 +92,7 @@ async def test_a_request_of_many_sentences_is_submitted_in_many_turns(cache_byte
 
 
 async def test_a_deadline_ends_what_is_still_being_submitted() -> None:
-    given = [sentence("a")] * (3 * _SUBMITTED_AT_ONCE)
+    given = [sentence("a")] * (3 * SUBMITTED_AT_ONCE)
     async with held_engine(max_slots=6000) as (runner, engine):
         outcomes = await engine.translate(given, Ticket.issued("", 0.0))
         assert {type(outcome.error) for outcome in outcomes} == {DeadlineExceeded}

@@ -14,7 +14,8 @@ import pytest
 
 from model.decoding.sentence import StepResult
 from service.engine.engine import Engine
-from service.engine.sentence_task import EngineRequest, SentenceOutcome
+from service.engine.sentence_engine import AwaitedRequest
+from service.engine.sentence_task import SentenceOutcome
 from service.engine.ticket import Ticket
 from service.engine.worker import NICENESS, Worker
 from service.errors import DeadlineExceeded, NotReady
@@ -157,7 +158,7 @@ async def test_cancelling_a_request_frees_its_places_in_every_worker() -> None:
 async def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
     """Even if the event loop was held up, and sees the result before its clock."""
     future: asyncio.Future[list[SentenceOutcome]] = asyncio.get_running_loop().create_future()
-    request = EngineRequest(future, arrived_seconds=0.0, num_sentences=1, ticket=Ticket("", 1.0))
+    request = AwaitedRequest(future, arrived_seconds=0.0, num_sentences=1, ticket=Ticket("", 1.0))
     request.end(0, SentenceOutcome([]))
     (outcome,) = await future
     assert isinstance(outcome.error, DeadlineExceeded)
