@@ -11,7 +11,8 @@ import psutil
 
 @dataclass(frozen=True)
 class CpuSeconds:
-    """CPU seconds of the server's process, of its main thread (the event loop), and of ours."""
+    """CPU seconds of the server's processes, of their main threads (the event loops), and of
+    ours."""
 
     server: float
     event_loop: float
@@ -19,12 +20,13 @@ class CpuSeconds:
 
     @classmethod
     def now(cls, server_pid: int) -> Self:
-        process = psutil.Process(server_pid)
-        times = process.cpu_times()
-        main = next(thread for thread in process.threads() if thread.id == server_pid)
+        parent = psutil.Process(server_pid)
+        processes = [parent, *parent.children()]
+        times = [process.cpu_times() for process in processes]
+        mains = [one for p in processes for one in p.threads() if one.id == p.pid]
         return cls(
-            server=times.user + times.system,
-            event_loop=main.user_time + main.system_time,
+            server=sum(one.user + one.system for one in times),
+            event_loop=sum(one.user_time + one.system_time for one in mains),
             client=time.process_time(),
         )
 
@@ -41,6 +43,6 @@ class CpuSeconds:
             seconds / count * 1e6 for seconds in (self.server, self.event_loop, self.client)
         )
         return (
-            f"CPU a request: server {server:.0f} us, its event loop {event_loop:.0f} of them, "
+            f"CPU a request: server {server:.0f} us, its event loops {event_loop:.0f} of them, "
             f"client {client:.0f}"
         )

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+import psutil
+
 from benchmarks.sentences import ROOT
 
 HOST, PORT = "127.0.0.1", int(os.environ.get("BENCHMARK_PORT", "8765"))
@@ -60,8 +62,16 @@ def running(
 
 
 def memory_mib(pid: int) -> tuple[float, float]:
-    """Resident memory of a process now, and the most it ever was."""
+    """Memory of a process and its children now, where what they share counts once; and at most, if
+    each had its most at the same time."""
+    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    now = sum(process.memory_full_info().pss for process in processes) / 2**20
+    return now, now + sum(_given_back(process.pid) for process in processes)
+
+
+def _given_back(pid: int) -> float:
+    """MiB that a process had more at its most."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     values = dict(line.split(":", 1) for line in lines)
     now, most = (int(values[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
-    return now, most
+    return most - now

@@ -31,6 +31,7 @@ from service.http.routes import pages
 from service.http.state import ServerState
 from service.models.loading import LoadedModel, StartupError
 from service.models.registry import ModelRegistry
+from service.models.served import ServedModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.stores.api_key import ClientLimits
@@ -59,8 +60,15 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
 
     Raises StartupError.
     """
+    metrics = Metrics()
+    return create_app_over(settings, ModelRegistry(settings, models, metrics), metrics)
+
+
+def create_app_over(settings: Settings, models: ServedModels, metrics: Metrics) -> FastAPI:
+    """The server over these models, as an ASGI app; `metrics`: of this process. Raises
+    StartupError."""
     try:
-        state = _wire(settings, models)
+        state = _wire(settings, models, metrics)
     except (DatabaseError, StorageFailed) as error:
         raise StartupError(f"setting database: {error}") from error
     app = DescribedApp(
@@ -87,8 +95,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     if settings.api_docs:
         app.routes.extend(pages.make_reference_router().routes)
     if settings.page:
-        render = state.metrics.render_engines if settings.page_engine else None
-        router = pages.make_page_router(state, render)
+        router = pages.make_page_router(state, has_engine=settings.page_engine)
         app.routes.extend(router.routes)
     return app
 
@@ -96,12 +103,12 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
 async def drain(app: FastAPI, limit_seconds: float) -> None:
     """Refuse new work and wait for running work; after the limit fail the rest with an error."""
     state: ServerState = app.state.server
-    state.models.pool.refuse_new_work()
+    state.models.refuse_new_work()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(limit_seconds):
             while state.dispatcher.num_in_progress:
                 await asyncio.sleep(_DRAIN_POLL_SECONDS)
-    await asyncio.to_thread(state.models.pool.stop)
+    await state.models.stop()
 
 
 def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
@@ -119,16 +126,14 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
     return lifespan
 
 
-def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
-    metrics_ = Metrics()
-    served = ModelRegistry(settings, models, metrics_)
-    dispatcher = served.dispatcher
+def _wire(settings: Settings, models: ServedModels, metrics_: Metrics) -> ServerState:
+    dispatcher = models.dispatcher
     names = [field.name for field in dataclasses.fields(RequestLimits)]
     named = {name: getattr(settings, name) for name in names}
     limits = RequestLimits(**{**named, "deadline_seconds": settings.deadline_seconds or None})
     request_log = RequestLog(metrics_, _make_tracer(settings))
     return ServerState(
-        served,
+        models,
         dispatcher,
         metrics_,
         request_log,

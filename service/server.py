@@ -88,6 +88,8 @@ class Server(uvicorn.Server):
         self._drain, self._shared = drain, shared
         self._loop: asyncio.AbstractEventLoop | None = None
         self._draining: asyncio.Task[None] | None = None
+        self.has_signals = True
+        """Whether signals reach this process; else its parent lets it call `begin_drain`."""
         self._num_signals = 0
         self._next_complaint = 0.0
 
@@ -101,6 +103,9 @@ class Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """SIGHUP too: the terminal is gone. `nohup` has it ignored, and so it stays."""
+        if not self.has_signals:
+            yield
+            return
         previous = signal.getsignal(signal.SIGHUP)
         with super().capture_signals():
             if previous is signal.SIG_DFL:
@@ -116,9 +121,10 @@ class Server(uvicorn.Server):
         if self._loop is None or self._num_signals > 1:
             end_at_once(sig)
         else:
-            self._loop.call_soon_threadsafe(self._begin_drain)
+            self._loop.call_soon_threadsafe(self.begin_drain)
 
-    def _begin_drain(self) -> None:
+    def begin_drain(self) -> None:
+        """Drain, then end. Runs on the event loop."""
         self._draining = asyncio.ensure_future(self._drain_and_exit())
 
     async def _drain_and_exit(self) -> None:

@@ -133,6 +133,11 @@ class Settings(_Described):
     ] = "auto"
     """Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, amx (x86-64),
     neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has."""
+    one_process: bool = False
+    """Do everything in one process, as on one core, on a GPU and with models_dir."""
+    engines: Annotated[int, Field(ge=0, le=256)] = 0
+    """Engine processes, each with a share of the cores and of the limits. 0: one for each four
+    cores."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads of the model. 0: one per core, within the container's share."""
     workers: Annotated[int, Field(ge=0, le=64)] = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,10 +16,8 @@ from service.settings import Settings, read_settings
 from service.signals import end_at_once_on_sigterm
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
     from service.models.loading import LoadedModel
-    from service.server import Server
+    from service.observability.logs import LogStream
 
 _logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -63,33 +61,102 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     """
     end_at_once_on_sigterm()
     with without_collection():
-        server, listeners = _made({name: value for name, value in flags.items() if value})
-    server.run(sockets=listeners)
+        run = _made({name: value for name, value in flags.items() if value})
+    raise SystemExit(run())
 
 
-def _made(flags: dict[str, Any]) -> tuple[Server, list[socket.socket]]:
-    """The server with its models loaded, and the sockets that it listens on."""
+def _made(flags: dict[str, Any]) -> Callable[[], int]:
+    """What serves with the models that are loaded, and returns the exit code."""
     settings = read_settings(Settings, flags)
     with importing():
-        from service.app import create_app, drain
         from service.models.loading import load_models
-        from service.observability.logs import configure_logs
-        from service.server import Server, uvicorn_config
+        from service.observability.logs import UnqueuedStream
+        from service.processes.topology import num_engines, settings_of_engine
 
-    configure_logs(settings.log_level, settings.log_format)
-    models = load_models(settings)
+    count = num_engines(settings)
+    _log_to(settings, UnqueuedStream() if count else None)
+    own = settings_of_engine(settings, count) if count else settings
+    models = load_models(own)
+    _warn_if_not_compiled(models)
+    listeners = _listeners(settings)
+    settings = _with_own_name(settings, listeners[0])
+    if count:
+        return _several(settings, own, models, listeners, count)
+    return _one(settings, models, listeners)
+
+
+def _one(
+    settings: Settings, models: Sequence[LoadedModel], listeners: list[socket.socket]
+) -> Callable[[], int]:
+    """Everything in this process."""
+    from service.app import create_app, drain
+    from service.server import Server, uvicorn_config
+
+    app = create_app(settings, models)
+    config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
+    num_stored = app.state.server.models.num_stored
+    stored = [f"{num_stored} models of the store on demand"] if num_stored else []
+    _say_what_is_served(listeners[0], [*map(_described, models), *stored])
+    shared = listeners[0] if settings.share_port else None
+    server = Server(config, lambda: drain(app, settings.drain_seconds), shared)
+
+    def run() -> int:
+        server.run(sockets=listeners)
+        return 0
+
+    return run
+
+
+def _several(
+    settings: Settings,
+    settings_of_engine: Settings,
+    models: Sequence[LoadedModel],
+    listeners: list[socket.socket],
+    num_engines: int,
+) -> Callable[[], int]:
+    """A parent that runs engines and a front end."""
+    from service.front_end import run_front_end
+    from service.processes.control import ChildEnd
+    from service.processes.engine_process import run_engine
+    from service.processes.supervisor import Child, Supervisor
+
+    for model in models:
+        model.read_weights()
+
+    def engine(name: str, line: ChildEnd) -> int:
+        _log_to(settings, process=name)
+        for listener in listeners:
+            listener.close()
+        return run_engine(settings_of_engine, models, line)
+
+    def front_end(name: str, line: ChildEnd) -> int:
+        _log_to(settings, process=name)
+        return run_front_end(name, settings, models, names, listeners, line)
+
+    _say_what_is_served(listeners[0], map(_described, models))
+    names = [f"engine-{number}" for number in range(num_engines)]
+    children = [Child(name, engine, is_front_end=False) for name in names]
+    children.append(Child("front-end-0", front_end, is_front_end=True))
+    return Supervisor(children, listeners).run
+
+
+def _log_to(settings: Settings, stream: LogStream | None = None, process: str = "") -> None:
+    from service.observability.logs import configure_logs
+
+    configure_logs(settings.log_level, settings.log_format, stream, process)
+
+
+def _listeners(settings: Settings) -> list[socket.socket]:
     listeners = [_bind(settings.host, settings.port, is_shared=settings.share_port)]
     if settings.metrics_port is not None:
         listeners.append(_bind(settings.metrics_host, settings.metrics_port))
-    app = create_app(_with_own_name(settings, listeners[0]), models)
-    config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
-    host, port = listeners[0].getsockname()[:2]
-    _warn_if_not_compiled(models)
-    served = ", ".join([*map(_described, models), *_described_store(app)])
+    return listeners
+
+
+def _say_what_is_served(listener: socket.socket, described: Iterable[str]) -> None:
+    host, port = listener.getsockname()[:2]
     shown_host = f"[{host}]" if ":" in host else host
-    _logger.info("dragoman serves %s at http://%s:%s", served, shown_host, port)
-    shared = listeners[0] if settings.share_port else None
-    return Server(config, lambda: drain(app, settings.drain_seconds), shared), listeners
+    _logger.info("dragoman serves %s at http://%s:%s", ", ".join(described), shown_host, port)
 
 
 def _warn_if_not_compiled(models: Sequence[LoadedModel]) -> None:
@@ -103,11 +170,6 @@ def _described(model: LoadedModel) -> str:
     computed = " ".join(filter(None, (model.precision, model.instruction_set)))
     slots, rows = model.sizes
     return f"{model.name} on {model.device} ({computed}) with {slots} slots and {rows} rows"
-
-
-def _described_store(app: FastAPI) -> list[str]:
-    stored = app.state.server.models.num_stored
-    return [f"{stored} models of the store on demand"] if stored else []
 
 
 def _with_own_name(settings: Settings, listener: socket.socket) -> Settings:

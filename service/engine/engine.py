@@ -17,7 +17,7 @@ from service.engine.schedule import Schedule
 from service.engine.sentence_engine import NO_ROOM, Room, SentenceEngine
 from service.engine.sentence_task import CancelReason, EngineRequest, SentenceTask, most_work
 from service.engine.sharing import SharedSentences
-from service.engine.worker import Worker
+from service.engine.worker import NICENESS, Worker
 from service.errors import Draining, NotReady, Overloaded
 from service.observability.metrics import ModelMetrics
 from service.signals import end_after_failure
@@ -47,6 +47,7 @@ class Engine(SentenceEngine):
         busy_workers: set[Worker] | None = None,
         most_rebuilds: int | None = None,
         end_process: Callable[[str], None] = end_after_failure,
+        niceness: int = NICENESS,
     ) -> None:
         """Make one worker for each of `make_runners`; the other arguments as for `Worker`."""
         self.admission = AdmissionControl(limits.max_waiting_sentences, limits.max_waiting_tokens)
@@ -65,6 +66,7 @@ class Engine(SentenceEngine):
                 self._shared.publish,
                 most_rebuilds,
                 end_process,
+                niceness,
             )
             for make_runner in make_runners
         ]
@@ -169,9 +171,12 @@ class Engine(SentenceEngine):
         for worker, own in self._assigned(tasks).items():
             worker.put(own)
 
+    async def require_accepted(self, _: EngineRequest) -> None:
+        """What was submitted is accepted."""
+
     def cancel(self, request: EngineRequest, reason: CancelReason) -> None:
         """Cancel the request's open tasks, except those that other requests want."""
-        if request.tasks and (tasks := self._shared.leave(request)):
+        if tasks := self._shared.leave(request):
             for worker in self._workers:
                 worker.cancel(tasks, reason)
 

@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from model.decoding.sentence import SourceSentence
 from service.engine.sentence_task import (
@@ -48,17 +48,23 @@ class AwaitedRequest(EngineRequest):
     ) -> None:
         """`updates` gets at most one update per target token and one per sentence, even if the
         reader is slow; None: nobody reads them."""
-        super().__init__(arrived_seconds, expected_work, ticket)
+        self.arrived_seconds, self.expected_work = arrived_seconds, expected_work
+        self.ticket, self.tasks = ticket, {}
         self.future = future
         self.timer: asyncio.TimerHandle | None = None
         """Of its deadline."""
+        self.asks_for_room = updates is not None or num_sentences > SUBMITTED_AT_ONCE
+        """Whether its caller waits until it is known that it has room, before anything else."""
+        self.parts = dict[Any, Any]()
+        """What other processes compute of it, by process."""
         self._outcomes: list[SentenceOutcome | None] = [None] * num_sentences
         self._num_open, self._updates = num_sentences, updates
 
-    @property
-    def is_followed(self) -> bool:
-        """Whether somebody reads its updates."""
-        return self._updates is not None
+    def refuse(self, error: ServiceError) -> None:
+        """Raise the error for who awaits the outcomes."""
+        if not self.future.done():
+            self.future.set_exception(error)
+            self.future.exception()  # nobody may await it any more
 
     def fail(self, error: ServiceError) -> None:
         """Give the error to each sentence without an outcome."""
@@ -138,6 +144,10 @@ class SentenceEngine(ABC):
     def cancel(self, request: AwaitedRequest, reason: CancelReason) -> None:
         """Cancel what is not done."""
 
+    @abstractmethod
+    async def require_accepted(self, request: AwaitedRequest) -> None:
+        """Wait until it is known that what was submitted is accepted, else raise as `translate`."""
+
     async def translate(
         self, sentences: Sequence[SourceSentence], ticket: Ticket = NO_TICKET
     ) -> list[SentenceOutcome]:
@@ -150,7 +160,10 @@ class SentenceEngine(ABC):
         """
         request = self._request(sentences, ticket)
         try:
-            await self._submit_all(request, sentences)
+            if request.asks_for_room:
+                await self._submit_all(request, sentences)
+            else:
+                self.submit(request, 0, sentences)
             return await request.future if sentences else []
         finally:
             self._end(request)
@@ -193,19 +206,22 @@ class SentenceEngine(ABC):
     ) -> None:
         """Submit in parts, one in each iteration of the event loop."""
         rest = sentences[SUBMITTED_AT_ONCE:]
-        room = Room.of(rest, self.max_target_tokens) if rest else NO_ROOM
-        self.submit(request, 0, sentences[:SUBMITTED_AT_ONCE], room)
-        for first in range(SUBMITTED_AT_ONCE, len(sentences), SUBMITTED_AT_ONCE):
-            await asyncio.sleep(0)
+        room: Room | None = Room.of(rest, self.max_target_tokens) if rest else NO_ROOM
+        for first in range(0, len(sentences) or 1, SUBMITTED_AT_ONCE):
+            if first:
+                await asyncio.sleep(0)
             if request.future.done():  # its deadline has passed
                 return
-            self.submit(request, first, sentences[first : first + SUBMITTED_AT_ONCE], None)
+            self.submit(request, first, sentences[first : first + SUBMITTED_AT_ONCE], room)
+            room = None
+            await self.require_accepted(request)
 
     def _end(self, request: AwaitedRequest) -> None:
         """Cancel what is not done."""
         if request.timer is not None:
             request.timer.cancel()
-        self.cancel(request, "client")
+        if request.tasks or request.parts:
+            self.cancel(request, "client")
 
     def _expire(self, request: AwaitedRequest) -> None:
         request.fail(request.ticket.deadline_error())

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
-from service.engine.ticket import NO_TICKET, Ticket
+from service.engine.ticket import Ticket
 from service.errors import ServiceError
 
 _SHORT_WORK = 64
@@ -121,15 +121,13 @@ class EngineRequest(ABC):
     Only the event loop uses its methods.
     """
 
-    def __init__(
-        self, arrived_seconds: float, expected_work: int = 0, ticket: Ticket = NO_TICKET
-    ) -> None:
-        """`expected_work`: of all sentences, and the work that the request had before; 0 makes all
-        requests equally urgent."""
-        self.arrived_seconds = arrived_seconds
-        self.expected_work, self.ticket = expected_work, ticket
-        self.tasks: dict[SentenceTask, None] = {}
-        """Those that it waits for, in order."""
+    arrived_seconds: float
+    expected_work: int
+    """Of all sentences, and the work that the request had before; 0 makes all requests equally
+    urgent."""
+    ticket: Ticket
+    tasks: dict[SentenceTask, None]
+    """Those that it waits for, in order."""
 
     @abstractmethod
     def receive(self, index: int, ids: Sequence[int]) -> None:

@@ -32,7 +32,8 @@ from service.signals import end_after_failure
 _logger = logging.getLogger(__name__)
 _REBUILD_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
 NICENESS = 5
-"""A third of the weight: the fair share of a core goes to the event loop first."""
+"""A third of the weight: the fair share of a core goes to the event loop first. Where HTTP is in
+another process, which could take the core from a worker that has Python's lock, it is 0."""
 
 
 _Message = Callable[[BatchLoop], None] | None
@@ -58,16 +59,18 @@ class Worker:
         publish: Callable[[SentenceTask, News], None],
         most_rebuilds: int | None = None,
         end_process: Callable[[str], None] = end_after_failure,
+        niceness: int = NICENESS,
     ) -> None:
         """`busy_workers` holds the workers of the process that have work; they share the cores.
         `publish` gets the news of each task on the event loop. `most_rebuilds`: if building a
         runner fails so often in a row, end the process; None: never. `end_process` gets the
-        reason."""
+        reason. `niceness`: how much lower the thread's priority is."""
         self._make_runner, self._make_schedule = make_runner, make_schedule
         self._admission, self._metrics = admission, metrics
         self._busy_workers, self._why_not_running = busy_workers, why_not_running
         self._publish = publish
         self._most_rebuilds, self._end_process = most_rebuilds, end_process
+        self._niceness = niceness
         self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -141,7 +144,7 @@ class Worker:
 
     def _run(self) -> None:
         """Run the thread: serve until stopped; after a crash, rebuild and serve again."""
-        lower_own_priority()
+        lower_own_priority(self._niceness)
         while not self._serve() and self._rebuild():
             pass
 
@@ -248,7 +251,7 @@ def _clear_frames(error: BaseException | None) -> None:
         error = error.__context__
 
 
-def lower_own_priority() -> None:
+def lower_own_priority(niceness: int = NICENESS) -> None:
     """Make the calling thread nicer, so that the event loop runs first when threads wait for a
     core.
 
@@ -259,4 +262,4 @@ def lower_own_priority() -> None:
         return
     own = threading.get_native_id()
     with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + NICENESS)
+        os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + niceness)

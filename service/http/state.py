@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from service.documents.file_translator import FileTranslator
-from service.engine.engine import Engine
 from service.errors import InvalidField, UnknownGlossary
 from service.http.access.caller import Access, Caller
 from service.http.bodies import BodyBudget
@@ -17,7 +15,7 @@ from service.http.file_store import FileStore
 from service.http.limits import RequestLimits
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
-from service.models.registry import ModelRegistry
+from service.models.served import ServedModels
 from service.observability.metrics import Metrics
 from service.stores.glossaries import GlossaryStore
 from service.stores.suggested import SuggestedTranslations
@@ -32,7 +30,7 @@ _NEEDS_DATABASE = "this server stores no glossaries: it has no database (setting
 class ServerState:
     """The objects that outlive a request."""
 
-    models: ModelRegistry
+    models: ServedModels
     dispatcher: Dispatcher
     metrics: Metrics
     request_log: RequestLog
@@ -43,11 +41,6 @@ class ServerState:
     suggested: SuggestedTranslations
     bodies: BodyBudget
     glossaries: GlossaryStore | None = None
-
-    @property
-    def engines(self) -> Mapping[str, Engine]:
-        """Those of the models in memory, by name."""
-        return self.models.pool.engines
 
     @property
     def glossary_store(self) -> GlossaryStore:

@@ -58,6 +58,8 @@ class LoadedModel(TranslationModel):
     instruction_set: str | None = None
     """Of the native backend."""
     num_bytes: int = 0
+    read_weights: Callable[[], object] = tuple
+    """Has the weights in this process, for those that fork from it."""
 
 
 @dataclass(frozen=True)
@@ -254,6 +256,7 @@ def _load_model(opened: _OpenedModel, sizes: Sizes) -> LoadedModel:
         inspected=_inspected(checkpoint, factory),
         confidence=info.confidence,
         num_bytes=plan.num_bytes(sizes),
+        read_weights=factory.weights,
     )
 
 

@@ -15,9 +15,11 @@ import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 
 from model.backends.device_lost import DeviceLost
+from service.engine.worker import NICENESS
 from service.errors import InvalidField, NotReady, shown
 from service.models.loading import LoadedModel, StartupError, memory_limit
 from service.models.pool import ModelPool
+from service.models.served import Batches, ModelState
 from service.models.sizing import DoesNotFit, shown_bytes
 from service.models.store import ModelStore, StoreContents, StoredModel
 from service.models.versions import ModelMaker, ModelVersion, ServedTranslator
@@ -36,15 +38,22 @@ _SCAN_SECONDS = 5.0
 class ModelRegistry:
     """Owns what is offered; the dispatcher and the pool follow it."""
 
-    def __init__(self, settings: Settings, pinned: Sequence[LoadedModel], metrics: Metrics) -> None:
-        """Load the pinned models and those to preload; `running` starts their engines. Raises
-        StartupError."""
+    def __init__(
+        self,
+        settings: Settings,
+        pinned: Sequence[LoadedModel],
+        metrics: Metrics,
+        niceness: int = NICENESS,
+    ) -> None:
+        """Load the pinned models and those to preload; `running` starts their engines. `niceness`:
+        of the workers. Raises StartupError."""
         self._preload = settings.preload
         self._store = ModelStore(settings.models_dir) if settings.models_dir else None
         num_bytes = sum(model.num_bytes for model in pinned)
         limit = memory_limit(settings) if self._store else num_bytes
         usual_loaded = len(pinned) + (_USUAL_LOADED if self._store else 0)
-        self._maker = ModelMaker(settings, metrics, limit, usual_loaded)
+        self._metrics = metrics
+        self._maker = ModelMaker(settings, metrics, limit, usual_loaded, niceness)
         self._own = [self._maker.of_setting(model) for model in pinned]
         self._stored: dict[str, ModelVersion] = {}
         self._unloadable: dict[str, tuple[str, str]] = {}
@@ -72,14 +81,43 @@ class ModelRegistry:
         return _in_order(self._own, self._stored)
 
     @property
+    def names(self) -> Sequence[str]:
+        return list(self.pool.models)
+
+    @property
     def may_change(self) -> bool:
-        """Whether models come and go, as those of a store do."""
         return self._store is not None
 
     @property
     def num_stored(self) -> int:
         """The models of the store that are offered."""
         return len(self._stored)
+
+    def require_ready(self) -> None:
+        self.pool.require_ready()
+
+    def refuse_new_work(self) -> None:
+        self.pool.refuse_new_work()
+
+    async def stop(self) -> None:
+        """Wait until the engines end, too."""
+        await asyncio.to_thread(self.pool.stop)
+
+    def states(self) -> list[ModelState]:
+        return [_state_of(version) for version in self.offered]
+
+    async def batches(self, since: float) -> Batches:
+        engines = self.pool.engines
+        return Batches(
+            {name: engine.batch_entries(since) for name, engine in engines.items()},
+            {name: engine.num_waiting for name, engine in engines.items()},
+        )
+
+    async def render_metrics(self) -> bytes:
+        return self._metrics.render()
+
+    async def render_engines(self) -> bytes:
+        return self._metrics.render_engines()
 
     async def follow_store(self) -> None:
         """Offer the models that the store has now, in their current versions. A model in memory
@@ -88,7 +126,7 @@ class ModelRegistry:
             if not self.pool.is_draining and (found := await self._look()):
                 await self._follow(found)
 
-    async def reload(self, name: str) -> ModelVersion:
+    async def reload(self, name: str) -> ModelState:
         """Take the version of a model that the store has now, and load it if the model is in
         memory. Raises NotReady if that fails, and the model stays as it is; InvalidField if the
         store has none of that name."""
@@ -105,7 +143,7 @@ class ModelRegistry:
             new = self._version_of(found.models[name])
             if not await self._offer_version(new):
                 raise _cannot_reload(name)
-            return new
+            return _state_of(new)
 
     async def _look(self) -> StoreContents | None:
         """What the store has and this server can serve. None, logged once, if it cannot be
@@ -253,6 +291,20 @@ async def _routes_over(offered: Iterable[ModelVersion]) -> Routes:
         return routes
 
     return await asyncio.to_thread(make)
+
+
+def _state_of(version: ModelVersion) -> ModelState:
+    offered, model = version
+    held = model.resident
+    return ModelState(
+        name=model.name,
+        state="loading" if model.is_loading else "loaded" if held else "stored",
+        is_pinned=model.is_pinned,
+        num_bytes=held.num_bytes if held else model.loadable.num_bytes,
+        num_leases=held.num_leases if held else 0,
+        sources=offered.sources,
+        targets=sorted({target for _, target in offered.pairs}),
+    )
 
 
 def _told_of(found: StoreContents) -> dict[str, str]:

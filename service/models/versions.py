@@ -55,20 +55,22 @@ class ModelVersion(NamedTuple):
 class ModelMaker:
     """Makes versions of models, none of which is loaded yet."""
 
-    def __init__(self, settings: Settings, metrics: Metrics, limit: int, usual_loaded: int) -> None:
+    def __init__(
+        self, settings: Settings, metrics: Metrics, limit: int, usual_loaded: int, niceness: int
+    ) -> None:
         """`limit`: bytes of all models in memory; `usual_loaded`: models in memory, which divide
-        the cache of sentences."""
+        the cache of sentences; `niceness`: of the workers."""
         self._settings, self._metrics, self._limit = settings, metrics, limit
         self._cache_bytes = settings.cache_bytes // max(1, usual_loaded)
         self._busy_workers: set[Worker] = set()
+        self._niceness = niceness
 
     def of_setting(self, model: LoadedModel) -> ModelVersion:
         """A model of the setting model, which is pinned."""
-        work = work_per_token(model.inspected.config)
-        languages = OfferedModel(model.name, model.pairs, model.own_codes, model.decoding, work)
         loadable = Loadable("", lambda: functools.partial(self._serve, model), model.num_bytes)
         metrics = self._metrics.of_model(model.name)
-        return ModelVersion(languages, PooledModel(model.name, loadable, metrics, is_pinned=True))
+        pooled = PooledModel(model.name, loadable, metrics, is_pinned=True)
+        return ModelVersion(offered_model(model), pooled)
 
     def of_store(self, store: ModelStore, stored: StoredModel, *, is_pinned: bool) -> ModelVersion:
         """A model of the store. Raises DoesNotFit or StartupError."""
@@ -104,9 +106,21 @@ class ModelMaker:
             cache_bytes=self._cache_bytes,
         )
         most_rebuilds = _MOST_REBUILDS if model.device.startswith("cuda") else None
-        engine = Engine(model.make_runners, metrics, bounds, self._busy_workers, most_rebuilds)
+        engine = Engine(
+            model.make_runners,
+            metrics,
+            bounds,
+            self._busy_workers,
+            most_rebuilds,
+            niceness=self._niceness,
+        )
         metrics.describe_model(__version__, model.device, model.precision, model.instruction_set)
         return ServedTranslator(model, engine)
+
+
+def offered_model(model: LoadedModel) -> OfferedModel:
+    work = work_per_token(model.inspected.config)
+    return OfferedModel(model.name, model.pairs, model.own_codes, model.decoding, work)
 
 
 def _languages_of(info: CheckpointInfo) -> OfferedModel:

@@ -12,9 +12,11 @@ the exception's type and code locations, except for loggers whose code has no te
 from __future__ import annotations
 
 import atexit
+import contextlib
 import logging
 import os
 import queue
+import select
 import sys
 import threading
 import time
@@ -89,19 +91,40 @@ class QueuedStream:
         lines.clear()
 
 
+class UnqueuedStream:
+    """The same for a process that must have one thread: a line that would have to wait is
+    dropped."""
+
+    def __init__(self, descriptor: int = _STDERR) -> None:
+        self._descriptor = descriptor
+
+    def write(self, line: str) -> None:
+        with contextlib.suppress(OSError):
+            if select.select([], [self._descriptor], [], 0)[1]:
+                os.write(self._descriptor, line.encode(errors="backslashreplace")[-PIPE_BUF:])
+
+    def flush(self) -> None:
+        """Do nothing, likewise."""
+
+
 def num_dropped() -> int:
     """The lines that the log of this process has dropped."""
     streams = (getattr(handler, "stream", None) for handler in logging.getLogger().handlers)
     return sum(stream.num_dropped for stream in streams if isinstance(stream, QueuedStream))
 
 
+LogStream = QueuedStream | UnqueuedStream | TextIO
+
+
 def configure_logs(
-    level: str, log_format: str, stream: QueuedStream | TextIO | None = None
+    level: str, log_format: str, stream: LogStream | None = None, process: str = ""
 ) -> None:
     """Send all log records of this process to `stream`, by default a queued one to stderr, which
-    closes when the process ends. "auto" is text on a terminal, else JSON."""
+    closes when the process ends. "auto" is text on a terminal, else JSON. `process`: its name, if
+    the server has several."""
     is_json = log_format == "json" or (log_format == "auto" and not sys.stderr.isatty())
     stamp, renderers = TimeStamper(fmt="iso", utc=True), _renderers(is_json)
+    named = [_naming(process)] if process else []
     handler = logging.StreamHandler(stream := stream or _queued_stderr())
     handler.setFormatter(
         ProcessorFormatter(
@@ -110,6 +133,7 @@ def configure_logs(
                 add_log_level,
                 add_logger_name,
                 stamp,
+                *named,
                 _drop_exception_messages,
             ],
             processors=[
@@ -123,11 +147,19 @@ def configure_logs(
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # lower levels show callback arguments
-    direct = [JSONRenderer(serializer=_to_json)] if is_json else renderers
+    direct: list[Processor] = [JSONRenderer(serializer=_to_json)] if is_json else [*renderers]
     writer = structlog.WriteLogger(stream)  # type: ignore[arg-type]
     structlog.configure(
-        processors=[add_log_level, stamp, *direct], logger_factory=lambda *_: writer
+        processors=[add_log_level, stamp, *named, *direct], logger_factory=lambda *_: writer
     )
+
+
+def _naming(process: str) -> Processor:
+    def name(_: Any, __: str, event: EventDict) -> EventDict:
+        event["process"] = process
+        return event
+
+    return name
 
 
 def log_line(level: int, facts: EventDict) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client import (
     CollectorRegistry,
@@ -17,7 +17,7 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.core import CounterMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from service.observability.logs import num_dropped
@@ -98,6 +98,14 @@ _ENGINE_SAMPLES = (
 )
 
 
+def not_ready(models: Iterable[str]) -> Metric:
+    """The gauge `ready` of models whose engine is not there to tell it."""
+    family = GaugeMetricFamily(_PREFIX + "ready", ENGINE_GAUGES["ready"], labels=["model"])
+    for name in models:
+        family.add_metric([name], 0.0)
+    return family
+
+
 class _DroppedLines(Collector):
     """Counts the dropped lines of the log; reads their number when it is scraped."""
 
@@ -169,6 +177,10 @@ class Metrics:
     def render_engines(self) -> bytes:
         """The engines' current state, in the same format, at a sixth of the cost."""
         return generate_latest(self._engines)
+
+    def engine_families(self) -> Iterator[Metric]:
+        """The metrics of `render_engines`."""
+        yield from self._engines.collect()
 
     def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
         return Counter(_PREFIX + name, help_text, labels, registry=self.registry)

@@ -21,8 +21,8 @@ from service.app import create_app
 from service.errors import Overloaded
 from service.models.loading import load_models
 from service.observability.logs import configure_logs
+from service.observability.merging import labelled
 from service.ray_serve.draining import DrainingWebsockets
-from service.ray_serve.metrics import render_all
 from service.ray_serve.settings import ReplicaSettings, read_arguments
 from service.settings import Settings
 
@@ -52,7 +52,7 @@ class Replica:
     async def check_health(self) -> None:
         """Called by Ray; raises NotReady if an engine is down. Three failures end the replica."""
         self._checked = time.monotonic()
-        self._server.state.server.models.pool.require_ready()
+        self._server.state.server.models.require_ready()
 
     async def collect_metrics(self) -> tuple[str, list[Metric]]:
         """This replica's name and metrics."""
@@ -60,7 +60,7 @@ class Replica:
         return serve.get_replica_context().replica_tag, list(registry.collect())
 
     async def _metrics_of_all(self) -> bytes:
-        return render_all(await self._collect_all())
+        return labelled(await self._collect_all(), "replica")
 
     async def _collect_all(self) -> dict[str, list[Metric]]:
         """Metrics by replica; omits a lost replica. Raises TimeoutError if one hangs."""

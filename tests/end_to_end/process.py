@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 import httpx
+import psutil
 from websockets.sync.client import ClientConnection, connect
 
 from tests.service.fakes import until
@@ -52,6 +53,12 @@ class Process:
             stdout=subprocess.DEVNULL,
             stderr=log,
         )
+
+    @property
+    def pids(self) -> list[int]:
+        """Those of the parent and of all below it."""
+        parent = psutil.Process(self.popen.pid)
+        return [parent.pid, *(child.pid for child in parent.children(recursive=True))]
 
     def get(self, path: str) -> httpx.Response:
         """What metrics and health are asked."""

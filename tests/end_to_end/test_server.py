@@ -11,7 +11,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -294,15 +294,21 @@ def stored(tmp_path: Path) -> Stored:
 
 
 @contextlib.contextmanager
-def limited(process: Process, kind: int, soft: int) -> Iterator[None]:
-    """Inside the block the server has no more than `soft` of a resource."""
-    pid = process.popen.pid
-    before = resource.prlimit(pid, kind)
-    resource.prlimit(pid, kind, (soft, before[1]))
+def limited(process: Process, kind: int, soft: Callable[[int], int]) -> Iterator[None]:
+    """Inside the block each process of the server has no more of a resource than `soft` of its
+    id."""
+    before = {pid: resource.prlimit(pid, kind) for pid in process.pids}
+    for pid, (_, hard) in before.items():
+        resource.prlimit(pid, kind, (soft(pid), hard))
     try:
         yield
     finally:
-        resource.prlimit(pid, kind, before)
+        for pid, limits in before.items():
+            resource.prlimit(pid, kind, limits)
+
+
+def num_descriptors(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
 def test_without_descriptors_clients_that_are_in_are_served_and_others_later(
@@ -312,9 +318,8 @@ def test_without_descriptors_clients_that_are_in_are_served_and_others_later(
         process.wait_until_ready()
         url = f"{process.url}/translate"
         expected = client.post(url, json=FIELDS, timeout=60).json()
-        held = len(list(Path(f"/proc/{process.popen.pid}/fd").iterdir()))
         address = ("127.0.0.1", int(process.url.rpartition(":")[2]))
-        with limited(process, resource.RLIMIT_NOFILE, held + NUM_SPARE):
+        with limited(process, resource.RLIMIT_NOFILE, lambda pid: num_descriptors(pid) + NUM_SPARE):
             crowd = [socket.create_connection(address) for _ in range(NUM_CONNECTIONS)]
             for _ in range(5):
                 assert client.post(url, json=FIELDS, timeout=60).json() == expected
@@ -331,7 +336,7 @@ def test_with_a_full_disk_texts_are_translated_and_usage_is_stored_later(stored:
         process.wait_until_ready()
         assert stored.translate(process).status_code == 200
         until(lambda: stored.num_used() == 1)
-        with limited(process, resource.RLIMIT_FSIZE, 0):
+        with limited(process, resource.RLIMIT_FSIZE, lambda _: 0):
             assert stored.translate(process).status_code == 200
             url, suggestion = f"{process.url}/suggest", {**FIELDS, "s": "Bücherei? " * 90}
             suggested = httpx.post(url, json=suggestion, headers=stored.headers, timeout=60)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
+import socket
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +34,8 @@ from service.engine.worker import Worker
 from service.models.loading import LoadedModel
 from service.models.sizing import Sizes
 from service.observability.metrics import Metrics
+from service.processes.engine_server import EngineServer
+from service.processes.remote_engine import EngineProcess, RemoteEngine
 from service.translation.study.inspection import InspectedModel
 
 TAG, EOS = 1, 2
@@ -302,11 +307,54 @@ async def engine_of(
     )
     engine.start()
     try:
-        yield engine
+        async with contextlib.AsyncExitStack() as stack:
+            yield await stack.enter_async_context(_far(engine)) if _is_far.get() else engine
+            for runner in runners:
+                runner.gate.set()
     finally:
         for runner in runners:
             runner.gate.set()
         await asyncio.to_thread(engine.stop)
+
+
+_is_far = contextvars.ContextVar("is_far", default=False)
+
+
+@contextlib.contextmanager
+def far_engines(*, are_far: bool) -> Iterator[None]:
+    """Inside the block the sentences of `engine_of` go to its engine over a connection."""
+    token = _is_far.set(are_far)
+    try:
+        yield
+    finally:
+        _is_far.reset(token)
+
+
+class _FarEngine(RemoteEngine):
+    """What is asked beside translations is asked of the engine itself."""
+
+    def __init__(self, engine: Engine, processes: Collection[EngineProcess]) -> None:
+        super().__init__("fake", processes)
+        self._engine = engine
+
+    def refuse_new_work(self) -> None:
+        self.is_draining = True
+        self._engine.refuse_new_work()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+@contextlib.asynccontextmanager
+async def _far(engine: Engine) -> AsyncGenerator[Any]:
+    server, process = EngineServer({"fake": engine}, {}), EngineProcess(lambda _: None)
+    ours, theirs = socket.socketpair()
+    async with server.running():
+        await server.serve(theirs)
+        await process.connect(ours)
+        await eventually(lambda: "fake" in process.ready)
+        yield _FarEngine(engine, [process])
+    await eventually(lambda: not process.sizes)
 
 
 @contextlib.asynccontextmanager

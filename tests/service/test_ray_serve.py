@@ -14,9 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
 from service.app import create_app
+from service.observability.merging import labelled
 from service.observability.metrics import Metrics
 from service.ray_serve.draining import DrainingWebsockets
-from service.ray_serve.metrics import render_all
 from service.ray_serve.proxy import ErrorForm
 from service.ray_serve.settings import read_arguments
 from service.settings import Settings
@@ -196,7 +196,7 @@ def counted(requests: int) -> Metrics:
 def test_one_page_has_every_series_of_every_replica_and_describes_each_metric_once() -> None:
     replicas = {"a": counted(2), "b": counted(3)}
     collected = {name: metrics.registry.collect() for name, metrics in replicas.items()}
-    page = render_all({**collected, "of another version": []}).decode()
+    page = labelled({**collected, "of another version": []}, "replica").decode()
     assert len(set(page.splitlines())) == len(page.splitlines())
     assert page.count("# TYPE dragoman_requests_total counter") == 1
     for name, metrics in replicas.items():

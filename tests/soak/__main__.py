@@ -31,7 +31,7 @@ from websockets.exceptions import WebSocketException
 
 from benchmarks.provenance import commit
 from benchmarks.sentences import ROOT, percentile
-from benchmarks.server import BIN, HOST, PORT, URL, running
+from benchmarks.server import BIN, HOST, PORT, URL, memory_mib, running
 from service.translation.checks.numbers import find_numbers
 from tests.service.documents.samples import SAMPLES, pdf
 
@@ -146,14 +146,18 @@ class Server:
         return int(line.partition("requests_this_month=")[2].split()[0])
 
     def sample(self) -> dict[str, float]:
-        """What the process holds, and its engines."""
+        """What the processes hold, and their engines."""
         lines = httpx.get(f"{URL}/metrics", timeout=PATIENCE_SECONDS).text.splitlines()
         engines = {
             name: sum(float(one.split()[-1]) for one in lines if one.startswith(f"dragoman_{name}"))
             for name in ENGINES
         }
-        held = {"descriptors": self.process.num_fds(), "threads": self.process.num_threads()}
-        return {"mib": self.process.memory_info().rss / 2**20, **held, **engines}
+        processes = [self.process, *self.process.children()]
+        held = {
+            "descriptors": sum(process.num_fds() for process in processes),
+            "threads": sum(process.num_threads() for process in processes),
+        }
+        return {"mib": memory_mib(self.popen.pid)[0], **held, **engines}
 
 
 class Clients:

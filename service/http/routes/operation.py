@@ -14,7 +14,7 @@ from service.errors import InvalidField, InvalidKey, KeyRequired
 from service.http.bodies import JSON
 from service.http.openapi import WITH_ACCESS, describe_errors, described_router
 from service.http.state import server_state
-from service.models.versions import ModelVersion
+from service.models.served import ModelState
 
 HEALTH, LIVE, READY = "/health", "/health/live", "/health/ready"
 METRICS = "/metrics"
@@ -70,7 +70,7 @@ def make_metrics_router(*, is_described: bool) -> APIRouter:
 async def metrics(request: Request) -> Response:
     """All metrics in the Prometheus text format."""
     gather = request.app.state.gather_metrics
-    page = await gather() if gather else server_state(request).metrics.render()
+    page = await (gather or server_state(request).models.render_metrics)()
     return Response(page, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
@@ -98,7 +98,7 @@ def make_models_router() -> APIRouter:
 
 async def list_models(request: Request) -> list[ModelStatus]:
     """All models, those in memory and those that a request would load."""
-    return [_status(version) for version in server_state(request).models.offered]
+    return [_status(state) for state in server_state(request).models.states()]
 
 
 async def reload(request: Request, name: str) -> ModelStatus:
@@ -114,15 +114,13 @@ async def reload(request: Request, name: str) -> ModelStatus:
     return _status(await state.models.reload(name))
 
 
-def _status(version: ModelVersion) -> ModelStatus:
-    offered, model = version
-    held = model.resident
+def _status(model: ModelState) -> ModelStatus:
     return ModelStatus(
         name=model.name,
-        state="loading" if model.is_loading else "loaded" if held else "stored",
+        state=model.state,
         pinned=model.is_pinned,
-        bytes=held.num_bytes if held else model.loadable.num_bytes,
-        leases=held.num_leases if held else 0,
-        sources=offered.sources,
-        targets=sorted({target for _, target in offered.pairs}),
+        bytes=model.num_bytes,
+        leases=model.num_leases,
+        sources=list(model.sources),
+        targets=list(model.targets),
     )

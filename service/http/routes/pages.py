@@ -23,8 +23,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.engine.batch_loop import BatchEntry
-from service.engine.engine import Engine
 from service.http.state import ServerState
+from service.models.served import Batches
 from service.translation.routing import Routes
 
 ROOT, FOLDER = "/", "/page/"
@@ -108,34 +108,34 @@ class EngineView:
 
     def __init__(
         self,
-        engines: Callable[[], Mapping[str, Engine]],
+        batches: Callable[[float], Awaitable[Batches]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._engines, self._clock = engines, clock
+        self._batches, self._clock = batches, clock
         self._made_seconds = float("-inf")
         self._rendered = b""
 
-    def render(self) -> bytes:
+    async def render(self) -> bytes:
         """JSON: `models` by name, each a list of workers, each a list of entries [number, rows,
         source tokens, steps, when it joined, when it left or null]; `waiting` sentences by
         model; `now`. Times are monotonic milliseconds."""
         now = self._clock()
         if now - self._made_seconds >= _PERIOD_SECONDS:
-            self._made_seconds, self._rendered = now, to_json(self._describe(now))
+            rendered = to_json(await self._describe(now))
+            self._made_seconds, self._rendered = now, rendered
         return self._rendered
 
-    def _describe(self, now: float) -> dict[str, object]:
-        since, engines = now - _RECENT_SECONDS, self._engines()
+    async def _describe(self, now: float) -> dict[str, object]:
+        batches = await self._batches(now - _RECENT_SECONDS)
         return {
             "now": _milliseconds(now),
             "models": {
                 name: [
-                    [_numbers(entry) for entry in entries[:_MOST_ENTRIES]]
-                    for entries in engine.batch_entries(since)
+                    [_numbers(entry) for entry in entries[:_MOST_ENTRIES]] for entries in workers
                 ]
-                for name, engine in engines.items()
+                for name, workers in batches.entries.items()
             },
-            "waiting": {name: engine.num_waiting for name, engine in engines.items()},
+            "waiting": batches.num_waiting,
         }
 
 
@@ -149,10 +149,9 @@ def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def make_page_router(state: ServerState, render_engines: Callable[[], bytes] | None) -> APIRouter:
+def make_page_router(state: ServerState, has_engine: bool) -> APIRouter:
     """Make the routes of the page, which reads this server's limits and the pairs that one model
-    has. `render_engines`: the engines' numbers in the Prometheus text format; None: they and the
-    batches are not shown."""
+    has. `has_engine`: whether it shows what the engines do."""
     router = APIRouter()
     for path, file in _read_page().items():
         router.add_route(path, file.answer_with(_PAGE_POLICY), _METHODS, include_in_schema=False)
@@ -166,10 +165,10 @@ def make_page_router(state: ServerState, render_engines: Callable[[], bytes] | N
         return await limits_of(state.dispatcher.routes)(request)
 
     router.add_route(_LIMITS, answer_limits, _METHODS, include_in_schema=False)
-    if render_engines is not None:
-        numbers = _answer_numbers(render_engines, CONTENT_TYPE_LATEST)
+    if has_engine:
+        numbers = _answer_numbers(state.models.render_engines, CONTENT_TYPE_LATEST)
         router.add_route(_ENGINE, numbers, _METHODS, include_in_schema=False)
-        batches = _answer_numbers(EngineView(lambda: state.engines).render, _MEDIA_TYPES["json"])
+        batches = _answer_numbers(EngineView(state.models.batches).render, _MEDIA_TYPES["json"])
         router.add_route(_BATCHES, batches, _METHODS, include_in_schema=False)
     return router
 
@@ -184,11 +183,11 @@ def make_reference_router() -> APIRouter:
 
 
 def _answer_numbers(
-    render: Callable[[], bytes], media_type: str
+    render: Callable[[], Awaitable[bytes]], media_type: str
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answer(_: Request) -> Response:
         headers = {"Cache-Control": "no-store", "Content-Type": media_type}
-        return Response(render(), headers=headers)
+        return Response(await render(), headers=headers)
 
     return answer
 

@@ -41,6 +41,12 @@ export function quantile(samples, name, share) {
   return total ? (buckets.find((b) => b.count >= share * total)?.bound ?? null) : null;
 }
 
+/**
+ * The value of all processes together.
+ * @param {Sample[]} samples
+ */
+const sum = (samples) => samples.reduce((total, s) => total + s.value, 0);
+
 export class EnginePanel {
   #root = make("div", { id: "engine" });
   #none = make("p", { class: "empty", id: "no-engine", role: "status", hidden: "" });
@@ -72,7 +78,7 @@ export class EnginePanel {
     } catch {
       // The server is away: the panel says so below.
     }
-    const models = samples.filter((s) => s.name === "model_info");
+    const models = [...new Map(samples.filter((s) => s.name === "model_info").map((s) => [s.labels.model, s])).values()];
     this.#none.hidden = models.length > 0;
     this.#link.hidden = !models.length;
     this.#none.textContent = models.length ? "" : t("engineMissing");
@@ -87,7 +93,7 @@ export class EnginePanel {
   #model(info, samples) {
     const { model, device, precision } = info.labels;
     const own = samples.filter((s) => s.labels.model === model);
-    const value = (/** @type {string} */ name) => own.find((s) => s.name === name)?.value ?? 0;
+    const value = (/** @type {string} */ name) => sum(own.filter((s) => s.name === name));
     const readings = this.#note(model, value("target_tokens_total"));
     const title = make("h3", {}, model, make("span", {}, [device, precision].filter(Boolean).join(" · ")));
     const gauges = make("dl", { class: "gauges" },
@@ -158,7 +164,6 @@ function duration(name, seconds) {
  */
 function share(name, samples) {
   const lookedUp = samples.filter((s) => s.name === "looked_up_total");
-  const sum = (/** @type {Sample[]} */ some) => some.reduce((total, { value }) => total + value, 0);
   const total = sum(lookedUp), found = sum(lookedUp.filter(({ labels }) => labels.result !== "miss"));
   return make("div", {}, make("dt", {}, name), make("dd", {}, total ? percent(found / total) : "–"));
 }

@@ -16,7 +16,12 @@ from typing import Any
 
 import pytest
 
-from service.observability.logs import QueuedStream, configure_logs, num_dropped
+from service.observability.logs import (
+    QueuedStream,
+    UnqueuedStream,
+    configure_logs,
+    num_dropped,
+)
 
 pytestmark = pytest.mark.usefixtures("restored_logging")
 SECRET = "sesame"
@@ -134,3 +139,17 @@ def test_an_end_writes_what_waits_and_does_not_wait_for_a_reader(pipe: tuple[int
     with contextlib.suppress(BlockingIOError):
         while os.read(reader, 200_000):
             pass
+
+
+def test_a_process_of_one_thread_drops_lines_that_nobody_reads_and_waits_for_none() -> None:
+    reading, writing = os.pipe()
+    stream = UnqueuedStream(writing)
+    stream.write("first\n")
+    for _ in range(10_000):
+        stream.write(f"{'x' * 1000}\n")
+    assert os.read(reading, 2**20).startswith(b"first\nxxx")
+    stream.write("last\n")
+    assert os.read(reading, 2**20) == b"last\n"
+    os.close(reading)
+    stream.write("for nobody\n")
+    os.close(writing)

@@ -1,0 +1,51 @@
+"""What a front end does: it speaks HTTP, over engines of other processes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+from collections.abc import Sequence
+
+from service.app import create_app_over, drain
+from service.models.loading import LoadedModel
+from service.observability.metrics import Metrics
+from service.processes.control import ChildEnd
+from service.processes.remote_models import RemoteModels
+from service.processes.supervisor import DRAIN
+from service.server import Server, uvicorn_config
+from service.settings import Settings
+
+
+def run_front_end(
+    name: str,
+    settings: Settings,
+    models: Sequence[LoadedModel],
+    engine_names: Sequence[str],
+    listeners: list[socket.socket],
+    line: ChildEnd,
+) -> int:
+    """Serve until the parent says to drain -> the exit code. Raises StartupError.
+
+    `name`: of the process; `engine_names`: of those that have the models in memory.
+    """
+
+    metrics = Metrics()
+
+    def begin_drain() -> None:
+        if not server.started:  # it may wait for an engine that never comes
+            os._exit(0)
+        server.begin_drain()
+
+    commands = {DRAIN: begin_drain}
+    remote = RemoteModels(
+        models, metrics, settings.max_beam_size, name, engine_names, line, commands
+    )
+    app = create_app_over(settings, remote, metrics)
+    config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
+    shared = listeners[0] if settings.share_port else None
+    server: Server = Server(config, lambda: drain(app, settings.drain_seconds), shared)
+    server.has_signals = False
+    gc.freeze()  # a scan of these objects would stop the process for long
+    server.run(sockets=listeners)
+    return 0

@@ -1,0 +1,84 @@
+"""What the rest of the server sees of the models, whichever process has them in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from service.engine.batch_loop import BatchEntry
+from service.translation.dispatcher import Dispatcher
+
+
+@dataclass(frozen=True)
+class ModelState:
+    """An offered model. `num_bytes`: the memory that it takes, or would take; `num_leases`: the
+    requests that have it now."""
+
+    name: str
+    state: Literal["loaded", "loading", "stored"]
+    is_pinned: bool
+    num_bytes: int
+    num_leases: int
+    sources: Sequence[str]
+    targets: Sequence[str]
+
+
+class Batches(NamedTuple):
+    """Of each model in memory: the batch of each worker, and the number of waiting sentences."""
+
+    entries: Mapping[str, Sequence[Sequence[BatchEntry]]]
+    num_waiting: Mapping[str, int]
+
+
+class ServedModels(Protocol):
+    """The models that requests may ask for, and their engines."""
+
+    dispatcher: Dispatcher
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Those that are offered now."""
+        ...
+
+    @property
+    def may_change(self) -> bool:
+        """Whether models come and go, as those of a store do."""
+        ...
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Inside the block the engines work."""
+        ...
+
+    def require_ready(self) -> None:
+        """Raise NotReady or Draining unless every model in memory accepts new work."""
+        ...
+
+    def refuse_new_work(self) -> None:
+        """Continue only admitted work."""
+        ...
+
+    async def stop(self) -> None:
+        """Fail all running and waiting work."""
+        ...
+
+    def states(self) -> list[ModelState]:
+        """Of all offered models, in order of their routes."""
+        ...
+
+    async def reload(self, name: str) -> ModelState:
+        """Take the version of a model that the store has now. Raises a ServiceError."""
+        ...
+
+    async def batches(self, since: float) -> Batches:
+        """What is in the batches, and what left them after this monotonic time."""
+        ...
+
+    async def render_metrics(self) -> bytes:
+        """All metrics of the server, in Prometheus' text format."""
+        ...
+
+    async def render_engines(self) -> bytes:
+        """The engines' current state, in the same format."""
+        ...

@@ -1,0 +1,1 @@
+"""The processes of a server: a parent that watches, front ends that speak HTTP, and engines."""

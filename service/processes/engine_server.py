@@ -1,0 +1,173 @@
+"""The engine's side of the connections: engines of one process work for front ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from service.engine.engine import Engine
+from service.engine.sentence_engine import Room
+from service.engine.sentence_task import EngineRequest, SentenceOutcome
+from service.engine.ticket import Ticket
+from service.errors import ServiceError
+from service.periodic import repeated
+from service.processes.link import Link
+from service.processes.messages import (
+    Answer,
+    Ask,
+    Cancel,
+    Hello,
+    News,
+    State,
+    Submit,
+    error_fields,
+    outcome_fields,
+    sentences_of,
+)
+
+_STATE_SECONDS = 0.1
+_decode = msgspec.msgpack.Decoder(Submit | Cancel | Ask).decode
+_encode = msgspec.msgpack.Encoder().encode
+Answers = Mapping[str, Callable[[float], Any]]
+"""What gives the answer to each question, which has a number as its argument."""
+
+
+class EngineServer:
+    """Serves the engines of this process, by the name of their model, to any number of front
+    ends."""
+
+    def __init__(self, engines: Mapping[str, Engine], answers: Answers) -> None:
+        self._engines, self._answers = engines, answers
+        self._front_ends: set[_FrontEnd] = set()
+        self._ready: Sequence[str] = ()
+
+    async def serve(self, connected: socket.socket) -> None:
+        """Work for the front end at the other end of this socket until it ends."""
+        front_end = _FrontEnd(self._engines, self._answers, self._front_ends.discard)
+        await front_end.connect(connected)
+        self._front_ends.add(front_end)
+        front_end.greet(self._ready)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Tell the front ends inside the block which engines are ready; then let them go."""
+        await self._tell_state()
+        async with repeated(self._tell_state, _STATE_SECONDS):
+            yield
+        for front_end in self._front_ends:
+            front_end.close()
+
+    async def _tell_state(self) -> None:
+        ready = [name for name, engine in self._engines.items() if engine.is_ready]
+        if ready != self._ready:
+            self._ready = ready
+            for front_end in self._front_ends:
+                front_end.tell(ready)
+
+
+class _FrontEnd:
+    """A front end: its requests, and the news that wait for the end of the iteration."""
+
+    def __init__(
+        self,
+        engines: Mapping[str, Engine],
+        answers: Answers,
+        forget: Callable[[_FrontEnd], None],
+    ) -> None:
+        self._engines, self._answers, self._forget = engines, answers, forget
+        self._link = Link[Hello | State | News | Answer, Submit | Cancel | Ask](
+            _decode, self._take, self._end
+        )
+        self._requests: dict[int, _SentRequest] = {}
+        self._news = News()
+        self._is_flushing = False
+
+    async def connect(self, connected: socket.socket) -> None:
+        await self._link.connect(connected)
+
+    def greet(self, ready: Sequence[str]) -> None:
+        sizes = {name: (e.max_beam_size, e.max_target_tokens) for name, e in self._engines.items()}
+        self._link.send(Hello(sizes))
+        self.tell(ready)
+
+    def close(self) -> None:
+        self._link.close()
+
+    def tell(self, ready: Sequence[str]) -> None:
+        self._link.send(State(list(ready)))
+
+    @property
+    def news(self) -> News:
+        """What is put into it is sent at the end of this iteration of the event loop."""
+        if not self._is_flushing:
+            self._is_flushing = True
+            asyncio.get_running_loop().call_soon(self._flush)
+        return self._news
+
+    def forget(self, request: _SentRequest) -> None:
+        """No sentence of the request is computed any more."""
+        self._requests.pop(request.number, None)
+
+    def _flush(self) -> None:
+        news, self._news, self._is_flushing = self._news, News(), False
+        self._link.send(news)
+
+    def _take(self, message: Submit | Cancel | Ask) -> None:
+        if isinstance(message, Submit):
+            self._submit(message)
+        elif isinstance(message, Cancel):
+            if request := self._requests.pop(message.request, None):
+                request.engine.cancel(request, message.reason)
+        else:
+            value = msgspec.Raw(_encode(self._answers[message.question](message.argument)))
+            self._link.send(Answer(message.number, value))
+
+    def _submit(self, submit: Submit) -> None:
+        number, engine = submit.request, self._engines[submit.model]
+        request = self._requests.get(number) or _SentRequest(self, engine, submit)
+        rest = None if submit.rest is None else Room(*submit.rest)
+        try:
+            engine.submit(request, submit.first, sentences_of(submit), rest)
+        except ServiceError as error:
+            engine.cancel(request, "client")
+            self.news.refused.append((number, error_fields(error)))
+            return
+        if request.tasks:
+            self._requests[number] = request
+        if submit.asks_for_room:
+            self.news.accepted.append(number)
+
+    def _end(self) -> None:
+        """The front end has ended: nobody wants its sentences."""
+        self._forget(self)
+        for request in list(self._requests.values()):
+            request.engine.cancel(request, "client")
+        self._requests.clear()
+
+
+class _SentRequest(EngineRequest):
+    """A request of another process."""
+
+    def __init__(self, front_end: _FrontEnd, engine: Engine, submit: Submit) -> None:
+        ticket = Ticket(submit.client, is_admitted=submit.is_admitted)
+        self.arrived_seconds, self.expected_work = submit.arrived, submit.expected_work
+        self.ticket, self.tasks = ticket, {}
+        self.number, self.engine = submit.request, engine
+        self._front_end = front_end
+
+    def receive(self, index: int, ids: Sequence[int]) -> None:
+        self._front_end.news.ids.append((self.number, index, list(ids)))
+
+    def end(self, index: int, outcome: SentenceOutcome) -> None:
+        news = self._front_end.news
+        if outcome.error is None:
+            news.outcomes.append(outcome_fields(self.number, index, outcome))
+        else:
+            news.errors.append((self.number, index, error_fields(outcome.error)))
+        if not self.tasks:
+            self._front_end.forget(self)

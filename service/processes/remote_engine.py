@@ -1,0 +1,293 @@
+"""The front end's side of the connections: engines of other processes, used as one."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from model.decoding.sentence import SourceSentence
+from service.engine.sentence_engine import NO_ROOM, AwaitedRequest, Room, SentenceEngine
+from service.engine.sentence_task import CancelReason, SentenceOutcome
+from service.errors import Draining, NotReady, ServiceError
+from service.processes.link import Link
+from service.processes.messages import (
+    Answer,
+    Ask,
+    Cancel,
+    Hello,
+    News,
+    State,
+    Submit,
+    error_of,
+    outcome_of,
+    sentence_fields,
+)
+
+_SLACK_ROWS = 8
+"""Rows by which a process may have more work than another, for the sake of what it remembers."""
+_decode = msgspec.msgpack.Decoder(Hello | State | News | Answer).decode
+
+
+class Part:
+    """The sentences of a request that one process works for."""
+
+    def __init__(self, number: int, request: AwaitedRequest) -> None:
+        self.number, self.request = number, request
+        self.indices: list[int] = []
+        """Those that its sentences have in the request."""
+        self.open_rows: dict[int, int] = {}
+        """The rows of its sentences without an outcome, by their index in the part."""
+        self.accepted: asyncio.Future[None] | None = None
+        """Whether the engine takes what it was sent last; None: nobody waits to know."""
+
+    def add(self, indices: Sequence[int], sentences: Sequence[SourceSentence]) -> None:
+        if self.request.asks_for_room:
+            self.accepted = asyncio.get_running_loop().create_future()
+        first = len(self.indices)
+        self.indices += indices
+        for place, sentence in enumerate(sentences, first):
+            self.open_rows[place] = sentence.options.beam_size
+
+    def accept(self) -> None:
+        if self.accepted is not None and not self.accepted.done():
+            self.accepted.set_result(None)
+
+    def refuse(self, error: ServiceError) -> None:
+        """Raise the error for who waits for room or for the outcomes."""
+        if self.accepted is None:
+            self.request.refuse(error)
+        elif self.accepted.done():
+            self.fail(error)
+        else:
+            self.accepted.set_exception(error)
+            self.accepted.exception()  # nobody may wait any more
+
+    def fail(self, error: ServiceError) -> None:
+        """Give the error to each sentence without an outcome."""
+        self.accept()
+        for place in self.open_rows:
+            self.request.end(self.indices[place], SentenceOutcome([], error))
+
+
+class EngineProcess:
+    """A process with engines, and what it works for. Used on the event loop."""
+
+    def __init__(self, changed: Callable[[EngineProcess], None]) -> None:
+        """`changed` is called when its engines are there, when others are ready, and when it has
+        ended."""
+        self.sizes: dict[str, tuple[int, int]] = {}
+        """For each model its widest beam and most target tokens; none: it is not there."""
+        self.ready: Collection[str] = ()
+        """The models whose engine accepts new work."""
+        self.load = 0
+        """Rows of the sentences that it was given."""
+        self._changed = changed
+        self._link = Link[Submit | Cancel | Ask, Hello | State | News | Answer](
+            _decode, self._take, self._end
+        )
+        self._parts: dict[int, Part] = {}
+        self._answers: dict[int, asyncio.Future[msgspec.Raw]] = {}
+        self._numbers = itertools.count()
+
+    async def connect(self, connected: socket.socket) -> None:
+        await self._link.connect(connected)
+
+    def close(self) -> None:
+        self._link.close()
+
+    async def ask(self, question: str, kind: Any, argument: float = 0.0) -> Any:
+        """The process's answer, which is of this kind. Raises NotReady if it ends first."""
+        if not self.sizes:
+            raise _not_running()
+        number, answer = next(self._numbers), asyncio.get_running_loop().create_future()
+        self._answers[number] = answer
+        try:
+            self._link.send(Ask(number, question, argument))
+            return msgspec.msgpack.decode(await answer, type=kind)
+        finally:
+            del self._answers[number]
+
+    def submit(
+        self,
+        request: AwaitedRequest,
+        model: str,
+        indices: Sequence[int],
+        sentences: Sequence[SourceSentence],
+        rest: Room | None,
+    ) -> None:
+        """Send sentences, which have these indices in their request."""
+        part: Part | None = request.parts.get(self)
+        if part is None:
+            part = Part(next(self._numbers), request)
+            self._parts[part.number] = request.parts[self] = part
+        first = len(part.indices)
+        part.add(indices, sentences)
+        self.load += sum(sentence.options.beam_size for sentence in sentences)
+        options, told = sentence_fields(sentences)
+        self._link.send(
+            Submit(
+                part.number,
+                model,
+                first,
+                options,
+                told,
+                request.arrived_seconds,
+                request.expected_work,
+                request.ticket.client,
+                request.ticket.is_admitted,
+                rest,
+                request.asks_for_room,
+            )
+        )
+
+    def fail_all(self, error: ServiceError) -> None:
+        """End all that it works for with this error."""
+        for part in list(self._parts.values()):
+            part.request.fail(error)
+            self.cancel(part, "client")
+
+    def cancel(self, part: Part, reason: CancelReason) -> None:
+        """Compute nothing more for the part."""
+        self._link.send(Cancel(part.number, reason))
+        self._close(part)
+
+    def _close(self, part: Part) -> None:
+        """Wait for nothing more of the part."""
+        part.accept()
+        del self._parts[part.number], part.request.parts[self]
+        self.load -= sum(part.open_rows.values())
+        part.open_rows.clear()
+
+    def _take(self, message: Hello | State | News | Answer) -> None:
+        if isinstance(message, News):
+            self._take_news(message)
+        elif isinstance(message, State):
+            self.ready = message.ready
+            self._changed(self)
+        elif isinstance(message, Hello):
+            self.sizes = message.models
+            self._changed(self)
+        elif answer := self._answers.get(message.number):
+            answer.set_result(message.value)
+
+    def _take_news(self, news: News) -> None:
+        for number in news.accepted:
+            if part := self._parts.get(number):
+                part.accept()
+        for number, told in news.refused:
+            if part := self._parts.get(number):
+                part.refuse(error_of(told))
+                self._close(part)
+        for number, place, ids in news.ids:
+            if part := self._parts.get(number):
+                part.request.receive(part.indices[place], ids)
+        for outcome in news.outcomes:
+            self._take_outcome(outcome[0], outcome[1], outcome_of(outcome))
+        for number, place, told in news.errors:
+            self._take_outcome(number, place, SentenceOutcome([], error_of(told)))
+
+    def _take_outcome(self, number: int, place: int, outcome: SentenceOutcome) -> None:
+        if (part := self._parts.get(number)) is None:
+            return
+        self.load -= part.open_rows.pop(place)
+        if not part.open_rows:
+            self._close(part)
+        part.request.end(part.indices[place], outcome)
+
+    def _end(self) -> None:
+        """The process has ended: what it worked for fails."""
+        self.sizes, self.ready = {}, ()
+        self._changed(self)
+        for part in list(self._parts.values()):
+            part.fail(_not_running())
+            self._close(part)
+        for answer in self._answers.values():
+            answer.set_exception(_not_running())
+
+
+class RemoteEngine(SentenceEngine):
+    """The engines of one model in all processes. Each sentence goes to the process with the least
+    work, or among equals to the one that had it before."""
+
+    def __init__(self, model: str, processes: Collection[EngineProcess]) -> None:
+        """`processes`: those that are there, of which at least one is there now."""
+        self._model, self._processes = model, processes
+        sizes = [process.sizes[model] for process in processes]
+        self.max_beam_size = min(beam_size for beam_size, _ in sizes)
+        self.max_target_tokens = min(num_tokens for _, num_tokens in sizes)
+        self.is_draining = False
+        self._running: Sequence[EngineProcess] = ()
+        """Those whose engine accepts new work."""
+        self.renew()
+
+    def renew(self) -> None:
+        """What is ready may have changed."""
+        self._running = [one for one in self._processes if self._model in one.ready]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether new work is accepted."""
+        return not self.is_draining and bool(self._running)
+
+    def require_running(self) -> None:
+        if not self._running:
+            raise _not_running()
+
+    def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
+        """The processes count what waits, and refuse what has no room when they get it."""
+        if self.is_draining:
+            raise Draining("the server is about to stop and takes no more work")
+        self.require_running()
+
+    def submit(
+        self,
+        request: AwaitedRequest,
+        first: int,
+        sentences: Sequence[SourceSentence],
+        rest: Room | None = NO_ROOM,
+    ) -> None:
+        is_new = rest is not None and not request.ticket.is_admitted
+        self.require_room(0) if is_new else self.require_running()
+        if not sentences:
+            return
+        shares = self._shares(sentences)
+        if rest is not None:
+            num_sentences, num_tokens = rest
+            rest = Room(num_sentences // len(shares), num_tokens // len(shares))
+        for process, places in shares.items():
+            own = [sentences[place] for place in places]
+            process.submit(request, self._model, [first + place for place in places], own, rest)
+
+    async def require_accepted(self, request: AwaitedRequest) -> None:
+        for part in list(request.parts.values()):
+            if part.accepted is not None:
+                await part.accepted
+
+    def cancel(self, request: AwaitedRequest, reason: CancelReason) -> None:
+        for process, part in list(request.parts.items()):
+            process.cancel(part, reason)
+
+    def _shares(self, sentences: Sequence[SourceSentence]) -> dict[EngineProcess, Sequence[int]]:
+        """The sentences of each process, in order."""
+        running = self._running
+        if len(running) == 1:
+            return {running[0]: range(len(sentences))}
+        loads = {process: process.load for process in running}
+        shares: dict[EngineProcess, list[int]] = {}
+        for place in sorted(range(len(sentences)), key=lambda i: -len(sentences[i].ids)):
+            sentence = sentences[place]
+            usual = running[hash(tuple(sentence.ids)) % len(running)]
+            least = min(loads, key=lambda process: loads[process])
+            chosen = usual if loads[usual] <= loads[least] + _SLACK_ROWS else least
+            loads[chosen] += sentence.options.beam_size
+            shares.setdefault(chosen, []).append(place)
+        return {process: sorted(places) for process, places in shares.items()}
+
+
+def _not_running() -> NotReady:
+    return NotReady("the engine is not running; try again later")

@@ -1,0 +1,195 @@
+"""The parent of a server's processes: it starts them, starts those that end again, and drains.
+
+    parent ── fork ──> engines      hold the models, decode
+           └─ fork ──> front ends   speak HTTP, know the texts
+    front end ── a connection to each engine ── engine
+
+The processes are forks of the parent, which has imported everything and packed the weights: they
+share that memory, and begin in milliseconds. The parent has one thread and opens no connection of
+its own. Signals of the system reach it alone: the others ignore them, so that a signal to the whole
+group ends nothing before it is drained. uvicorn's own supervisor cannot be used: it starts each
+process from nothing, knows one kind of them, and ends them without draining.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from service.processes.control import ChildEnd, ParentEnd
+from service.signals import EXIT_DEVICE_LOST, end_at_once
+
+_logger = logging.getLogger(__name__)
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_SIGNALS = {signal.SIGCHLD, *_ENDING}
+_RESTART_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
+_MOST_FAILURES = 10
+"""Ends in a row without having been ready, after which the parent gives up."""
+_LAST_SECONDS = 5.0
+"""Engines that have no front end any more, and do not end in this time, are killed."""
+DRAIN, END = "drain", "end"
+"""What a front end is told, and an engine when there is no front end any more."""
+REFUSED = 2
+"""The exit code of a process that cannot begin, because of what it was given."""
+
+
+@dataclass(eq=False)
+class Child:
+    """A process. `run` gets its name and its line to the parent, and returns the exit
+    code."""
+
+    name: str
+    run: Callable[[str, ChildEnd], int]
+    is_front_end: bool
+    pid: int = 0
+    """0: it does not run."""
+    line: ParentEnd | None = None
+    was_ready: bool = False
+    num_failures: int = 0
+    due_seconds: float = 0.0
+    """When to start it again."""
+
+
+class Supervisor:
+    """Runs children until a signal ends them."""
+
+    def __init__(self, children: Sequence[Child], listeners: Sequence[socket.socket]) -> None:
+        """`children`: in the order in which they start; `listeners`: what the front ends listen
+        on, which this process keeps for those that it starts later."""
+        self._children, self._listeners = children, listeners
+        self._code = 0
+        self._num_signals = 0
+        self._killing_seconds = float("inf")
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._num_signals > 0 or self._code != 0
+
+    def run(self) -> int:
+        """Return the exit code of the server; in a child, its own."""
+        ignored = {one for one in _ENDING if signal.getsignal(one) is signal.SIG_IGN}  # nohup
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS - ignored)
+        while True:
+            for child in self._children:
+                if not child.pid and not self._is_ending and child.due_seconds <= time.monotonic():
+                    line = self._start(child)
+                    if line is not None:
+                        return child.run(child.name, line)
+            if self._is_ending and not any(child.pid for child in self._children):
+                return self._code
+            if (found := signal.sigtimedwait(_SIGNALS - ignored, self._seconds())) is None:
+                self._kill_if_due()
+            elif found.si_signo == signal.SIGCHLD:
+                self._reap()
+            else:
+                self._take_signal(found.si_signo)
+
+    def _seconds(self) -> float:
+        """Until something is to be done, at most a minute."""
+        due = [self._killing_seconds]
+        if not self._is_ending:
+            due += [child.due_seconds for child in self._children if not child.pid]
+        return min(max(0.0, min(due) - time.monotonic()), 60.0)
+
+    def _start(self, child: Child) -> ChildEnd | None:
+        """Start a child, and connect it with those that it works with. In the child: its line to
+        the parent."""
+        ours, theirs = ParentEnd.pair()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if not (pid := os.fork()):
+            self._become_child()
+            ours.close()
+            return theirs
+        theirs.close()
+        child.pid, child.line, child.was_ready = pid, ours, False
+        for other in self._children:
+            if other.line is not None and other.is_front_end != child.is_front_end:
+                one, its = socket.socketpair()
+                with one, its:
+                    ours.link(other.name, one)
+                    other.line.link(child.name, its)
+        return None
+
+    def _become_child(self) -> None:
+        """Keep nothing of the parent's, so that each process sees its parent end."""
+        for other in self._children:
+            if other.line is not None:
+                other.line.close()
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+    def _reap(self) -> None:
+        """Note the children that have ended."""
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                for child in self._children:
+                    if child.pid == ended[0]:
+                        self._note_end(child, os.waitstatus_to_exitcode(ended[1]))
+
+    def _note_end(self, child: Child, code: int) -> None:
+        """Decide whether a child that has ended is started again."""
+        assert child.line is not None
+        was_ready = child.was_ready or child.line.has_said_ready()
+        child.line.close()
+        child.pid, child.line = 0, None
+        if self._is_ending:
+            self._end_engines()
+            return
+        child.num_failures = 0 if was_ready else child.num_failures + 1
+        if (code == REFUSED and not was_ready) or child.num_failures > _MOST_FAILURES:
+            self._end_all(code if code > 0 else EXIT_DEVICE_LOST)
+            return
+        seconds = _RESTART_SECONDS[min(child.num_failures, len(_RESTART_SECONDS) - 1)]
+        child.due_seconds = time.monotonic() + seconds
+        _logger.error("%s has ended (%s) and is started again", child.name, _described(code))
+
+    def _take_signal(self, number: int) -> None:
+        """The first drains the front ends, the second ends everything at once."""
+        self._num_signals += 1
+        if self._num_signals > 1:
+            self._kill_all()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+            end_at_once(number)
+        for listener in self._listeners:
+            listener.close()
+        for child in self._children:
+            if child.is_front_end and child.line is not None:
+                child.line.send(DRAIN)
+        self._end_engines()
+
+    def _end_all(self, code: int) -> None:
+        self._code = code
+        self._kill_all()
+
+    def _end_engines(self) -> None:
+        """When no front end works any more."""
+        if any(child.pid for child in self._children if child.is_front_end):
+            return
+        if self._killing_seconds == float("inf"):
+            self._killing_seconds = time.monotonic() + _LAST_SECONDS
+            for child in self._children:
+                if child.line is not None:
+                    child.line.send(END)
+
+    def _kill_if_due(self) -> None:
+        if time.monotonic() >= self._killing_seconds:
+            self._killing_seconds = float("inf")
+            self._kill_all()
+
+    def _kill_all(self) -> None:
+        for child in self._children:
+            if child.pid:
+                os.kill(child.pid, signal.SIGKILL)
+
+
+def _described(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -1,0 +1,47 @@
+"""How many processes a server has, by its settings and the machine."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+from model.backends.cores import num_cores
+from model.backends.devices import resolve_devices
+from model.backends.memory import free_bytes
+from service.settings import Settings
+
+_CORES_OF_AN_ENGINE = 4
+
+
+def num_engines(settings: Settings) -> int:
+    """Engine processes beside a front end; 0: one process does everything.
+
+    Only Linux forks safely, and shares memory of known size.
+    """
+    cores = settings.threads or num_cores()
+    is_alone = settings.one_process or cores == 1 or settings.models_dir is not None
+    if is_alone or sys.platform != "linux" or resolve_devices(settings.device) != ["cpu"]:
+        return 0
+    return settings.engines or math.ceil(cores / _CORES_OF_AN_ENGINE)
+
+
+def settings_of_engine(settings: Settings, num_engines: int) -> Settings:
+    """Its share of the machine and of the limits."""
+    if num_engines == 1:
+        return settings
+
+    def share(limit: int) -> int:
+        return math.ceil(limit / num_engines)
+
+    cores = settings.threads or num_cores()
+    least_rows = settings.max_beam_size if settings.max_rows else 0
+    changed = {
+        "threads": max(1, cores // num_engines),
+        "max_slots": share(settings.max_slots),
+        "max_rows": max(least_rows, share(settings.max_rows)),
+        "max_waiting_sentences": share(settings.max_waiting_sentences),
+        "max_waiting_tokens": share(settings.max_waiting_tokens),
+        "cache_bytes": share(settings.cache_bytes),
+        "memory_limit": share(settings.memory_limit or free_bytes("cpu")),
+    }
+    return settings.model_copy(update=changed)

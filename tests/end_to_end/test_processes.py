@@ -1,0 +1,113 @@
+"""A server of several processes, some of which are killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import httpx
+import psutil
+import pytest
+
+from tests.end_to_end.load import FIELDS, Load, kill_at_random
+from tests.end_to_end.process import Process, server
+from tests.service.fakes import until
+
+ENDS_SECONDS = 2
+MORNING, RIGHT = {"q": "Good morning.", **FIELDS}, {"translatedText": "Guten Morgen."}
+
+
+@pytest.fixture
+def process() -> Iterator[Process]:
+    with server("--engines", "2", "--threads", "2") as process:
+        process.wait_until_ready()
+        yield process
+
+
+def pid_of(process: Process, name: str) -> int:
+    """Of the child of this name: the engines start first, in order."""
+    names = ["engine-0", "engine-1", "front-end-0"]
+    children = sorted(psutil.Process(process.popen.pid).children(), key=lambda one: one.pid)
+    return dict(zip(names, (child.pid for child in children), strict=True))[name]
+
+
+def is_running(pid: int) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def test_the_parent_has_one_thread_and_its_children_share_its_weights(process: Process) -> None:
+    """Only so may it fork at any time, and only so are weights in memory once."""
+    parent = psutil.Process(process.popen.pid)
+    assert parent.num_threads() == 1
+    engine = psutil.Process(pid_of(process, "engine-0"))
+    memory = engine.memory_full_info()
+    assert memory.rss - memory.pss > 40 * 2**20
+    priorities = {os.getpriority(os.PRIO_PROCESS, thread.id) for thread in engine.threads()}
+    assert len(priorities) == 1
+
+
+def test_an_engine_that_dies_fails_its_requests_only_and_comes_back(process: Process) -> None:
+    front_end = pid_of(process, "front-end-0")
+    with Load(process) as load:
+        until(lambda: load.outcomes.total() > 100)
+        before = process.gauge("dragoman_finished_total")
+        os.kill(pid_of(process, "engine-0"), signal.SIGKILL)
+        until(lambda: process.gauge("dragoman_ready") == 2)
+        assert process.gauge("dragoman_finished_total") >= before
+        until(lambda: load.outcomes.total() > 200)
+        until(lambda: process.gauge("dragoman_ready") == 4)
+    assert set(load.outcomes) <= {200, 503}
+    assert load.outcomes[503] <= 16
+    assert is_running(front_end)
+    assert process.gauge("dragoman_running") == process.gauge("dragoman_waiting") == 0
+
+
+def test_without_any_engine_the_server_is_not_ready_until_one_is_back(process: Process) -> None:
+    for name in ("engine-0", "engine-1"):
+        os.kill(pid_of(process, name), signal.SIGSTOP)
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{process.url}/translate", json=MORNING, timeout=1)
+    for name in ("engine-0", "engine-1"):
+        os.kill(pid_of(process, name), signal.SIGKILL)
+    until(lambda: not process.is_ready)
+    until(lambda: process.is_ready)
+    assert process.translate(**MORNING).json() == {"translatedText": "Guten Morgen."}
+
+
+def test_a_front_end_that_dies_leaves_nothing_running_and_comes_back(process: Process) -> None:
+    with Load(process) as load:
+        time.sleep(0.5)
+        os.kill(pid_of(process, "front-end-0"), signal.SIGKILL)
+        until(lambda: process.is_ready)
+        until(lambda: load.outcomes[200] > 200)
+    assert set(load.outcomes) <= {200, "broken"}
+    until(lambda: process.gauge("dragoman_running") == process.gauge("dragoman_waiting") == 0)
+
+
+def test_what_was_taken_is_finished_at_sigterm_and_no_process_stays(process: Process) -> None:
+    pids = process.pids
+    with Load(process) as load:
+        until(lambda: load.outcomes.total() > 50)
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)  # as systemd does
+        assert process.ended() == (0, "")
+        load.stop()
+    assert set(load.outcomes) <= {200, 503, "refused", "broken"}
+    assert load.outcomes["broken"] <= load.num_clients  # what comes just when the port closes
+    until(lambda: not any(map(is_running, pids)), ENDS_SECONDS)
+
+
+def test_whatever_dies_no_answer_is_wrong_and_the_server_comes_back(process: Process) -> None:
+    """A longer run is `python -m tests.soak.processes`."""
+    kill_at_random(process, seconds=8, seed=58)
+
+
+def test_no_process_stays_when_the_parent_is_killed(process: Process) -> None:
+    pids = process.pids
+    process.popen.kill()
+    until(lambda: not any(map(is_running, pids)), ENDS_SECONDS)

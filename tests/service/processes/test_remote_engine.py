@@ -1,0 +1,149 @@
+"""Engines of several processes, used as one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from model.decoding.sentence import SourceSentence
+from service.engine.engine import Engine
+from service.engine.ticket import Ticket
+from service.errors import NotReady, Overloaded, ServiceError
+from service.processes.engine_server import EngineServer
+from service.processes.remote_engine import EngineProcess, RemoteEngine
+from tests.service.fakes import FakeRunner, emptied, engine_of, eventually, sentence, texts_of
+
+
+@dataclass
+class Pair:
+    """Two processes: their runners, engines and connections; and both as one engine."""
+
+    runners: Sequence[FakeRunner]
+    engines: Sequence[Engine]
+    processes: list[EngineProcess]
+    both: RemoteEngine
+
+    def open_gates(self) -> None:
+        for runner in self.runners:
+            runner.gate.set()
+
+
+@contextlib.asynccontextmanager
+async def pair(
+    *, is_held: bool = False, max_slots: int = 100, **limits: int
+) -> AsyncGenerator[Pair]:
+    """`is_held`: no step ends until the gates open."""
+    runners = [FakeRunner(max_slots, max_rows=400) for _ in range(2)]
+    for runner in runners:
+        if is_held:
+            runner.gate.clear()
+    processes = [EngineProcess(lambda _: None) for _ in runners]
+    async with contextlib.AsyncExitStack() as stack:
+        engines = [await stack.enter_async_context(engine_of(one, **limits)) for one in runners]
+        for engine, process in zip(engines, processes, strict=True):
+            server = EngineServer({"fake": engine}, {"twice": lambda number: 2 * number})
+            ours, theirs = socket.socketpair()
+            await stack.enter_async_context(server.running())
+            await server.serve(theirs)
+            await process.connect(ours)
+        await eventually(lambda: all(process.ready for process in processes))
+        made = Pair(runners, engines, processes, RemoteEngine("fake", processes))
+        yield made
+        made.open_gates()
+    await eventually(lambda: not any(process.sizes for process in processes))
+
+
+def different(count: int) -> list[SourceSentence]:
+    return [sentence(f"{number:03}") for number in range(count)]
+
+
+async def test_a_document_uses_every_process_and_its_results_are_in_order() -> None:
+    async with pair(is_held=True) as two:
+        document = asyncio.create_task(two.both.translate(different(100)))
+        await eventually(lambda: two.processes[0].load + two.processes[1].load == 100)
+        assert abs(two.processes[0].load - two.processes[1].load) <= 10
+        two.open_gates()
+        assert texts_of(await document) == [f"{number:03}" for number in range(100)]
+        assert [process.load for process in two.processes] == [0, 0]
+
+
+async def test_equal_sentences_meet_in_one_process() -> None:
+    async with pair(cache_bytes=10**6) as two:
+        for _ in range(5):
+            assert texts_of(await two.both.translate([sentence("a")])) == ["A"]
+        assert sum(runner.num_admitted for runner in two.runners) == 1
+
+
+async def test_what_a_dead_process_worked_for_fails_and_the_rest_goes_on() -> None:
+    async with pair(is_held=True) as two:
+        document = asyncio.create_task(two.both.translate(different(100)))
+        await eventually(lambda: all(engine.num_running for engine in two.engines))
+        two.processes[0].close()
+        two.open_gates()
+        outcomes = await document
+        assert {type(one.error) for one in outcomes} == {NotReady, type(None)}
+        two.both.renew()
+        assert texts_of(await two.both.translate(different(9))) == [f"{i:03}" for i in range(9)]
+        await emptied(two.engines[0])
+
+
+async def test_without_any_process_nothing_waits() -> None:
+    async with pair() as two:
+        for process in two.processes:
+            process.close()
+        await eventually(lambda: not any(process.ready for process in two.processes))
+        two.both.renew()
+        with pytest.raises(NotReady):
+            await two.both.translate([sentence("a")])
+        with pytest.raises(NotReady):
+            async with two.both.stream([sentence("a")]):
+                pass
+        with pytest.raises(NotReady):
+            await two.processes[0].ask("twice", float)
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_if_one_process_has_no_room_nothing_of_the_request_stays(is_streamed: bool) -> None:
+    async with pair(is_held=True, max_slots=1, max_waiting_sentences=5) as two:
+        async with asyncio.TaskGroup() as group:
+            held = group.create_task(two.both.translate(different(8), Ticket("a")))
+            await eventually(lambda: two.processes[0].load + two.processes[1].load == 8)
+            before = [process.load for process in two.processes]
+            with pytest.raises(Overloaded):
+                await _ask(two.both, different(500), is_streamed=is_streamed)
+            await eventually(lambda: [process.load for process in two.processes] == before)
+            two.open_gates()
+        assert len(held.result()) == 8
+
+
+async def _ask(engine: RemoteEngine, given: list[SourceSentence], *, is_streamed: bool) -> None:
+    if not is_streamed:
+        await engine.translate(given, Ticket("b"))
+        return
+    async with engine.stream(given, Ticket("b")):
+        raise AssertionError("it was taken")
+
+
+async def test_whoever_leaves_leaves_nothing_behind() -> None:
+    async with pair(is_held=True) as two:
+        left = asyncio.create_task(two.both.translate(different(50)))
+        await eventually(lambda: all(engine.num_running for engine in two.engines))
+        left.cancel()
+        await asyncio.gather(left, return_exceptions=True)
+        late = two.both.translate(different(50), Ticket.issued("", 0.05))
+        assert all(isinstance(outcome.error, ServiceError) for outcome in await late)
+        two.open_gates()
+        for engine in two.engines:
+            await emptied(engine)
+        assert [process.load for process in two.processes] == [0, 0]
+
+
+async def test_questions_are_answered() -> None:
+    async with pair() as two:
+        asked = (two.processes[0].ask("twice", float, number) for number in (1.0, 2.0))
+        assert await asyncio.gather(*asked) == [2.0, 4.0]
