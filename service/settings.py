@@ -134,7 +134,7 @@ class Settings(_Described):
     """Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, amx (x86-64),
     neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has."""
     one_process: bool = False
-    """Do everything in one process, as on one core, on a GPU and with models_dir."""
+    """Do everything in one process, as on one core, with PyTorch and with models_dir."""
     engines: Annotated[int, Field(ge=0, le=256)] = 0
     """Engine processes, each with a share of the cores and of the limits. 0: one for each four
     cores."""

@@ -122,7 +122,7 @@ class ModelPlan:
 
 def plan_model(path: Path, info: CheckpointInfo, settings: Settings) -> ModelPlan:
     """What serving a checkpoint takes on this machine. Raises StartupError."""
-    return ModelPlan(path, info, _placement(settings), settings)
+    return ModelPlan(path, info, placement_of(settings), settings)
 
 
 def memory_limit(settings: Settings) -> int:
@@ -132,7 +132,7 @@ def memory_limit(settings: Settings) -> int:
 
     if settings.memory_limit:
         return settings.memory_limit
-    devices = _placement(settings).devices
+    devices = placement_of(settings).devices
     return min(usable_bytes(device, free_bytes(device, settings.gpu_share)) for device in devices)
 
 
@@ -191,7 +191,7 @@ def _opened(path: Path, settings: Settings) -> _OpenedModel:
     from model.importers.resolve import resolve_checkpoint
     from service.models.runners import RunnerFactory
 
-    placement, path = _placement(settings), resolve_checkpoint(path)
+    placement, path = placement_of(settings), resolve_checkpoint(path)
     checkpoint = open_checkpoint(path, placement.devices[0])
     factory = RunnerFactory(checkpoint, placement, settings.max_beam_size)
     return _OpenedModel(ModelPlan(path, checkpoint.info, placement, settings), checkpoint, factory)
@@ -287,8 +287,9 @@ def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> Inspecte
     return InspectedModel(model.config, functools.partial(attention_tables, model), traced)
 
 
-def _placement(settings: Settings) -> ModelPlacement:
-    """Raises StartupError if this machine does not support the settings."""
+def placement_of(settings: Settings) -> ModelPlacement:
+    """Where and how models compute. Raises StartupError if this machine does not support the
+    settings."""
     from model.backends.devices import resolve_devices
     from model.backends.native import choose_instruction_set
     from model.backends.selection import resolve_backend, resolve_precision

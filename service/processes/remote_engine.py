@@ -172,7 +172,7 @@ class EngineProcess:
         elif isinstance(message, Hello):
             self.sizes = message.models
             self._changed(self)
-        elif answer := self._answers.get(message.number):
+        elif (answer := self._answers.get(message.number)) and not answer.done():
             answer.set_result(message.value)
 
     def _take_news(self, news: News) -> None:
@@ -207,7 +207,8 @@ class EngineProcess:
             part.fail(_not_running())
             self._close(part)
         for answer in self._answers.values():
-            answer.set_exception(_not_running())
+            if not answer.done():
+                answer.set_exception(_not_running())
 
 
 class RemoteEngine(SentenceEngine):

@@ -6,8 +6,8 @@ import math
 import sys
 
 from model.backends.cores import num_cores
-from model.backends.devices import resolve_devices
 from model.backends.memory import free_bytes
+from service.models.loading import placement_of
 from service.settings import Settings
 
 _CORES_OF_AN_ENGINE = 4
@@ -16,11 +16,11 @@ _CORES_OF_AN_ENGINE = 4
 def num_engines(settings: Settings) -> int:
     """Engine processes beside a front end; 0: one process does everything.
 
-    Only Linux forks safely, and shares memory of known size.
+    Only Linux forks safely, and only before PyTorch has threads or a GPU. Raises StartupError.
     """
     cores = settings.threads or num_cores()
     is_alone = settings.one_process or cores == 1 or settings.models_dir is not None
-    if is_alone or sys.platform != "linux" or resolve_devices(settings.device) != ["cpu"]:
+    if is_alone or sys.platform != "linux" or not placement_of(settings).is_native:
         return 0
     return settings.engines or math.ceil(cores / _CORES_OF_AN_ENGINE)
 

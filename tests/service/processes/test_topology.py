@@ -20,6 +20,7 @@ def test_each_four_cores_have_an_engine_and_one_core_one_process(threads: int, c
 def test_who_wants_one_process_or_models_on_demand_gets_one(tmp_path: Path) -> None:
     assert num_engines(Settings(device="cpu", threads=8, one_process=True)) == 0
     assert num_engines(Settings(device="cpu", threads=8, models_dir=tmp_path)) == 0
+    assert num_engines(Settings(device="cpu", threads=8, precision="bfloat16")) == 0
     assert num_engines(Settings(device="cpu", threads=8, engines=3)) == 3
 
 
