@@ -228,7 +228,7 @@ def test_a_full_server_is_said_to_be_busy_and_tried_again(
     page: Page, context: BrowserContext, make_site: MakeSite
 ) -> None:
     site = make_site(FakeRunner(max_slots=1, max_rows=4), max_waiting_sentences=1)
-    engine = site.served.app.state.server.engines["fake"]
+    engine = site.served.app.state.server.models.pool.engines["fake"]
     visit(page, site)
     site.runner.gate.clear()
     for number in range(2):

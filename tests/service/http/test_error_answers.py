@@ -263,7 +263,7 @@ def test_without_a_key_with_a_wrong_one_and_over_a_limit_all_but_open_operations
 def test_while_the_server_stops(serve: Serve) -> None:
     client = serve()
     told = operations(client)
-    for engine in client.app.state.server.engines.values():  # type: ignore[attr-defined]
+    for engine in client.app.state.server.models.pool.engines.values():  # type: ignore[attr-defined]
         engine.refuse_new_work()
     refused = {one.path for one in told if one.ask(client).status_code == 503}
     assert refused == WORK | {"/health", "/health/ready"}

@@ -111,7 +111,7 @@ def test_a_language_without_a_name_is_called_by_its_code() -> None:
 def test_a_dead_engine_is_alive_but_not_ready(client: TestClient) -> None:
     paths = ["/health", "/health/live", "/health/ready"]
     assert [client.get(path).json() for path in paths] == [{"status": "ok"}] * 3
-    client.app.state.server.engines["fake"].stop()
+    client.app.state.server.models.pool.engines["fake"].stop()
     assert [client.get(path).status_code for path in paths] == [503, 200, 503]
     assert client.get("/health/ready").json()["code"] == "not_ready"
     assert "dragoman_ready{" in client.get("/metrics").text

@@ -74,7 +74,7 @@ def test_a_request_that_is_refused_or_fails_is_logged_with_its_outcome(
 def test_probes_and_what_a_full_server_refuses_are_logged_only_for_debugging(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    client.app.state.server.engines["fake"].refuse_new_work()  # type: ignore[attr-defined]
+    client.app.state.server.models.pool.engines["fake"].refuse_new_work()  # type: ignore[attr-defined]
     for level, count in (("info", 0), ("debug", 3)):
         configure_logs(level, "json", sys.stderr)
         client.get("/health/ready")

@@ -176,7 +176,7 @@ class Steps:
 ENDS: dict[str, Callable[[Served, FakeRunner], object]] = {
     "answered": lambda server, runner: None,
     "failed": lambda server, runner: setattr(runner, "fail_next_step", True),
-    "drained": lambda server, runner: server.app.state.server.engines["fake"].stop(),
+    "drained": lambda server, runner: server.app.state.server.models.pool.engines["fake"].stop(),
 }
 
 

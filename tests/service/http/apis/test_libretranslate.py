@@ -78,7 +78,7 @@ def test_detect_has_no_confidence_in_what_has_no_letters(client: TestClient) -> 
 
 
 def test_a_full_server_still_detects(client: TestClient, runner: FakeRunner) -> None:
-    client.app.state.server.engines["fake"].refuse_new_work()  # type: ignore[attr-defined]
+    client.app.state.server.models.pool.engines["fake"].refuse_new_work()  # type: ignore[attr-defined]
     assert client.post("/translate", json=FIELDS).status_code == 503
     assert client.post("/detect", json={"q": "Guten Tag"}).status_code == 200
 

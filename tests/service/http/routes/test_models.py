@@ -153,7 +153,7 @@ def test_the_second_half_is_never_refused_for_want_of_room(
     client: TestClient, runners: Runners
 ) -> None:
     """The second model's line fills up while the first half is on its way."""
-    engines = client.app.state.server.engines  # type: ignore[attr-defined]
+    engines = client.app.state.server.models.pool.engines  # type: ignore[attr-defined]
     runners["first"].gate.clear()
     with client.websocket_connect(STREAM) as socket:
         socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
@@ -204,7 +204,7 @@ def test_cancelling_on_the_way_frees_the_first_model_and_spares_the_second(
 
 
 def test_a_dead_engine_takes_only_its_own_pairs_with_it(client: TestClient) -> None:
-    client.app.state.server.engines["first"].stop()  # type: ignore[attr-defined]
+    client.app.state.server.models.pool.engines["first"].stop()  # type: ignore[attr-defined]
     ready = client.get("/health/ready")
     assert ready.status_code == 503
     assert "the engine of first is not running" in ready.json()["error"]
@@ -225,7 +225,7 @@ def test_draining_lets_both_halves_come_to_their_end_within_its_limit(
         socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
         until(lambda: bool(runners["first"].running))
         draining = portal.start_task_soon(drain, app, limit_seconds)
-        until(lambda: not app.state.server.engines["second"].is_ready)
+        until(lambda: not app.state.server.models.pool.engines["second"].is_ready)
         assert ask(client, source="en", target="de")["code"] == "draining"
         if limit_seconds < 1:
             time.sleep(0.2)
