@@ -49,10 +49,14 @@ def num_looked_up(metrics: Metrics) -> list[float]:
     return [sample("dragoman_looked_up_total", each) or 0.0 for each in labels]
 
 
-async def streamed(engine: Engine, given: SourceSentence) -> tuple[str, str]:
-    """The streamed text, and the final one."""
+async def streamed(
+    engine: Engine, given: SourceSentence, begun: asyncio.Event | None = None
+) -> tuple[str, str]:
+    """The streamed text, and the final one. `begun` is set when the engine has taken it."""
     pieces, final = "", ""
     async with engine.stream([replace(given, is_streamed=True)]) as updates:
+        if begun is not None:
+            begun.set()
         async for update in updates:
             assert update.ids or update.outcome
             pieces += FakeTokenizer().decode(update.ids)
@@ -182,8 +186,9 @@ async def test_streams_that_join_early_or_late_get_the_whole_text(is_streamed: b
         calls = [asyncio.create_task(streamed(engine, sentence(text))) for _ in range(is_streamed)]
         whole = asyncio.create_task(engine.translate([sentence(text)]))
         await eventually(runner.is_stepping.is_set)
-        calls.append(asyncio.create_task(streamed(engine, sentence(text))))
-        await asyncio.sleep(0)
+        begun = asyncio.Event()
+        calls.append(asyncio.create_task(streamed(engine, sentence(text), begun)))
+        await begun.wait()
         runner.gate.set()
         await eventually(lambda: runner.num_steps > 5)
         calls.append(asyncio.create_task(streamed(engine, sentence(text))))
