@@ -8,7 +8,7 @@ import contextvars
 import socket
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -330,12 +330,22 @@ def far_engines(*, are_far: bool) -> Iterator[None]:
         _is_far.reset(token)
 
 
+async def arrived(engine: Engine) -> None:
+    """Wait until what was submitted and cancelled until now has arrived at the engine."""
+    await asyncio.sleep(0)
+    if isinstance(engine, _FarEngine):
+        await engine.process.ask(_ECHO, float)
+
+
+_ECHO = "echo"
+
+
 class _FarEngine(RemoteEngine):
     """What is asked beside translations is asked of the engine itself."""
 
-    def __init__(self, engine: Engine, processes: Collection[EngineProcess]) -> None:
-        super().__init__("fake", processes)
-        self._engine = engine
+    def __init__(self, engine: Engine, process: EngineProcess) -> None:
+        super().__init__("fake", [process])
+        self._engine, self.process = engine, process
 
     def refuse_new_work(self) -> None:
         self.is_draining = True
@@ -347,13 +357,14 @@ class _FarEngine(RemoteEngine):
 
 @contextlib.asynccontextmanager
 async def _far(engine: Engine) -> AsyncGenerator[Any]:
-    server, process = EngineServer({"fake": engine}, {}), EngineProcess(lambda _: None)
+    answers = {_ECHO: lambda number: number}
+    server, process = EngineServer({"fake": engine}, answers), EngineProcess(lambda _: None)
     ours, theirs = socket.socketpair()
     async with server.running():
         await server.serve(theirs)
         await process.connect(ours)
         await eventually(lambda: "fake" in process.ready)
-        yield _FarEngine(engine, [process])
+        yield _FarEngine(engine, process)
     await eventually(lambda: not process.sizes)
 
 

@@ -21,6 +21,7 @@ from service.observability.metrics import Metrics
 from tests.service.fakes import (
     FakeRunner,
     FakeTokenizer,
+    arrived,
     emptied,
     engine_of,
     eventually,
@@ -133,10 +134,11 @@ async def test_clients_that_leave_leave_the_others_their_result_and_what_none_wa
         await eventually(runner.is_stepping.is_set)
         staying = asyncio.create_task(engine.translate(both[:1]))
         leaving.append(asyncio.create_task(engine.translate(both)))
-        await asyncio.sleep(0)
+        await arrived(engine)
         for call in leaving:
             call.cancel()
         await asyncio.gather(*leaving, return_exceptions=True)
+        await arrived(engine)
         runner.gate.set()
         assert texts_of(await staying) == ["ABC"]
         await emptied(engine)
@@ -156,11 +158,11 @@ async def test_a_deadline_of_one_does_not_end_the_others(deadlines: Sequence[flo
                 engine.translate([sentence("abc")], Ticket.issued("", deadline))
             )
             (hurried if deadline else patient).append(call)
-            await asyncio.sleep(0)
+            await arrived(engine)
         for [outcome] in await asyncio.gather(*hurried):
             assert isinstance(outcome.error, DeadlineExceeded)
         patient.append(asyncio.create_task(engine.translate([sentence("abc")])))
-        await asyncio.sleep(0)
+        await arrived(engine)
         runner.gate.set()
         assert {texts_of(outcomes)[0] for outcomes in await asyncio.gather(*patient)} == {"ABC"}
         assert None not in deadlines or len(runner.admitted) == 1
@@ -209,7 +211,7 @@ async def test_a_short_request_does_not_wait_for_the_same_sentence_of_a_document
         long = asyncio.create_task(engine.translate(document))
         await eventually(runner.is_stepping.is_set)
         short = asyncio.create_task(engine.translate([sentence("hi")]))
-        await asyncio.sleep(0)
+        await arrived(engine)
         runner.gate.set()
         assert texts_of(await short) == ["HI"]
         assert texts_of(await long)[-1] == "HI"
@@ -228,7 +230,7 @@ async def test_a_hit_needs_no_room_and_a_miss_does() -> None:
         await eventually(lambda: engine.num_waiting == 1)
         assert texts_of(await engine.translate([sentence("known")])) == ["KNOWN"]
         joined = asyncio.create_task(engine.translate([sentence("b" * 20)]))
-        await asyncio.sleep(0)
+        await arrived(engine)
         with pytest.raises(Overloaded):
             await engine.translate([sentence("known"), sentence("unknown")])
         runner.gate.set()
