@@ -324,6 +324,9 @@ class Draining(NotReady):
 
     code = "draining"
 
+    def __init__(self, message: str = "the server is about to stop and takes no more work") -> None:
+        super().__init__(message)
+
 
 class DeadlineExceeded(ServiceError):
     """The deadline passed before the translation was done."""

@@ -29,7 +29,6 @@ def run_front_end(
 
     `name`: of the process; `engine_names`: of those that have the models in memory.
     """
-
     metrics = Metrics()
 
     def begin_drain() -> None:

@@ -204,6 +204,6 @@ class Engine(SentenceEngine):
 
     def _unready(self, name: str | None = None) -> NotReady:
         if self._is_draining:
-            return Draining("the server is about to stop and takes no more work")
+            return Draining()
         subject = f"the engine of {name}" if name else "the engine"
         return NotReady(f"{subject} is not running; try again later")

@@ -55,7 +55,7 @@ class AwaitedRequest(EngineRequest):
         """Of its deadline."""
         self.asks_for_room = updates is not None or num_sentences > SUBMITTED_AT_ONCE
         """Whether its caller waits until it is known that it has room, before anything else."""
-        self.parts = dict[Any, Any]()
+        self.shares = dict[Any, Any]()
         """What other processes compute of it, by process."""
         self._outcomes: list[SentenceOutcome | None] = [None] * num_sentences
         self._num_open, self._updates = num_sentences, updates
@@ -220,7 +220,7 @@ class SentenceEngine(ABC):
         """Cancel what is not done."""
         if request.timer is not None:
             request.timer.cancel()
-        if request.tasks or request.parts:
+        if request.tasks or request.shares:
             self.cancel(request, "client")
 
     def _expire(self, request: AwaitedRequest) -> None:

@@ -105,7 +105,7 @@ class ModelPool(Generic[LoadedT]):
         """Continue only admitted work."""
         self.is_draining = True
         for waiter in list(self._waiting):
-            self._fail(waiter, _draining())
+            self._fail(waiter, Draining())
         for resident in self._residents:
             resident.loaded.engine.refuse_new_work()
 
@@ -114,12 +114,12 @@ class ModelPool(Generic[LoadedT]):
         for name, engine in self.engines.items():
             engine.require_ready(name)
         if self.is_draining:
-            raise _draining()
+            raise Draining()
 
     def require_room(self, client: str) -> None:
         """Raise a ServiceError if no model could accept one more sentence of a client now."""
         if self.is_draining:
-            raise _draining()
+            raise Draining()
         for model in self.models.values():
             if model.engine is None or model.engine.has_room(client):
                 return
@@ -188,7 +188,7 @@ class ModelPool(Generic[LoadedT]):
 
     def _require_short_wait(self, models: Sequence[PooledModel[LoadedT]]) -> None:
         if self.is_draining:
-            raise _draining()
+            raise Draining()
         wanted = {model for waiter in self._waiting for model in waiter.models} | set(models)
         num_bytes = sum(model.loadable.file_bytes for model in wanted if not model.usable)
         seconds = num_bytes * self._read_seconds / self._read_bytes
@@ -383,10 +383,6 @@ class ModelPool(Generic[LoadedT]):
         self.num_bytes -= resident.num_bytes
         model.metrics.count_eviction()
         self._freed.set()
-
-
-def _draining() -> Draining:
-    return Draining("the server is about to stop and takes no more work")
 
 
 def _changed(name: str) -> ModelChanged:

@@ -107,11 +107,7 @@ class ModelRegistry:
         return [_state_of(version) for version in self.offered]
 
     async def batches(self, since: float) -> Batches:
-        engines = self.pool.engines
-        return Batches(
-            {name: engine.batch_entries(since) for name, engine in engines.items()},
-            {name: engine.num_waiting for name, engine in engines.items()},
-        )
+        return Batches.of(self.pool.engines, since)
 
     async def render_metrics(self) -> bytes:
         return self._metrics.render()

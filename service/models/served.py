@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from service.engine.batch_loop import BatchEntry
+from service.engine.engine import Engine
 from service.translation.dispatcher import Dispatcher
 
 
@@ -30,6 +31,14 @@ class Batches(NamedTuple):
 
     entries: Mapping[str, Sequence[Sequence[BatchEntry]]]
     num_waiting: Mapping[str, int]
+
+    @classmethod
+    def of(cls, engines: Mapping[str, Engine], since: float) -> Batches:
+        """Those of this process, with what left them after this monotonic time."""
+        return cls(
+            {name: engine.batch_entries(since) for name, engine in engines.items()},
+            {name: engine.num_waiting for name, engine in engines.items()},
+        )
 
 
 class ServedModels(Protocol):

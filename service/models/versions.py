@@ -119,6 +119,7 @@ class ModelMaker:
 
 
 def offered_model(model: LoadedModel) -> OfferedModel:
+    """Its languages, for the routes."""
     work = work_per_token(model.inspected.config)
     return OfferedModel(model.name, model.pairs, model.own_codes, model.decoding, work)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from service.engine.engine import Engine
 from service.models.loading import LoadedModel
 from service.models.registry import ModelRegistry
+from service.models.served import Batches
 from service.observability.metrics import Metrics
 from service.processes.control import ChildEnd
 from service.processes.engine_server import Answers, EngineServer
@@ -37,14 +38,8 @@ async def _serve(registry: ModelRegistry, metrics: Metrics, line: ChildEnd) -> N
 
 
 def _answers(engines: dict[str, Engine], metrics: Metrics) -> Answers:
-    def batches(since: float) -> object:
-        return (
-            {name: engine.batch_entries(since) for name, engine in engines.items()},
-            {name: engine.num_waiting for name, engine in engines.items()},
-        )
-
     return {
-        "batches": batches,
+        "batches": lambda since: Batches.of(engines, since),
         "metrics": lambda _: [*map(family_fields, metrics.registry.collect())],
         "engines": lambda _: [*map(family_fields, metrics.engine_families())],
     }

@@ -22,7 +22,7 @@ from service.processes.messages import (
     Ask,
     Cancel,
     Hello,
-    News,
+    Outputs,
     State,
     Submit,
     error_fields,
@@ -71,7 +71,7 @@ class EngineServer:
 
 
 class _FrontEnd:
-    """A front end: its requests, and the news that wait for the end of the iteration."""
+    """A front end: its requests, and the outputs that wait for the end of the iteration."""
 
     def __init__(
         self,
@@ -80,11 +80,11 @@ class _FrontEnd:
         forget: Callable[[_FrontEnd], None],
     ) -> None:
         self._engines, self._answers, self._forget = engines, answers, forget
-        self._link = Link[Hello | State | News | Answer, Submit | Cancel | Ask](
+        self._link = Link[Hello | State | Outputs | Answer, Submit | Cancel | Ask](
             _decode, self._take, self._end
         )
         self._requests: dict[int, _SentRequest] = {}
-        self._news = News()
+        self._outputs = Outputs()
         self._is_flushing = False
 
     async def connect(self, connected: socket.socket) -> None:
@@ -102,20 +102,20 @@ class _FrontEnd:
         self._link.send(State(list(ready)))
 
     @property
-    def news(self) -> News:
+    def outputs(self) -> Outputs:
         """What is put into it is sent at the end of this iteration of the event loop."""
         if not self._is_flushing:
             self._is_flushing = True
             asyncio.get_running_loop().call_soon(self._flush)
-        return self._news
+        return self._outputs
 
     def forget(self, request: _SentRequest) -> None:
         """No sentence of the request is computed any more."""
         self._requests.pop(request.number, None)
 
     def _flush(self) -> None:
-        news, self._news, self._is_flushing = self._news, News(), False
-        self._link.send(news)
+        outputs, self._outputs, self._is_flushing = self._outputs, Outputs(), False
+        self._link.send(outputs)
 
     def _take(self, message: Submit | Cancel | Ask) -> None:
         if isinstance(message, Submit):
@@ -135,12 +135,12 @@ class _FrontEnd:
             engine.submit(request, submit.first, sentences_of(submit), rest)
         except ServiceError as error:
             engine.cancel(request, "client")
-            self.news.refused.append((number, error_fields(error)))
+            self.outputs.refused.append((number, error_fields(error)))
             return
         if request.tasks:
             self._requests[number] = request
         if submit.asks_for_room:
-            self.news.accepted.append(number)
+            self.outputs.accepted.append(number)
 
     def _end(self) -> None:
         """The front end has ended: nobody wants its sentences."""
@@ -161,13 +161,13 @@ class _SentRequest(EngineRequest):
         self._front_end = front_end
 
     def receive(self, index: int, ids: Sequence[int]) -> None:
-        self._front_end.news.ids.append((self.number, index, list(ids)))
+        self._front_end.outputs.ids.append((self.number, index, list(ids)))
 
     def end(self, index: int, outcome: SentenceOutcome) -> None:
-        news = self._front_end.news
+        outputs = self._front_end.outputs
         if outcome.error is None:
-            news.outcomes.append(outcome_fields(self.number, index, outcome))
+            outputs.outcomes.append(outcome_fields(self.number, index, outcome))
         else:
-            news.errors.append((self.number, index, error_fields(outcome.error)))
+            outputs.errors.append((self.number, index, error_fields(outcome.error)))
         if not self.tasks:
             self._front_end.forget(self)

@@ -89,7 +89,7 @@ class State(msgspec.Struct, array_like=True, tag="state"):
     ready: list[str]
 
 
-class News(msgspec.Struct, array_like=True, tag="news"):
+class Outputs(msgspec.Struct, array_like=True, tag="outputs"):
     """All that one iteration of an engine's event loop has for a front end: requests that are
     accepted or refused, newly settled ids, outcomes and errors of sentences."""
 

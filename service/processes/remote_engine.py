@@ -20,7 +20,7 @@ from service.processes.messages import (
     Ask,
     Cancel,
     Hello,
-    News,
+    Outputs,
     State,
     Submit,
     error_of,
@@ -30,10 +30,10 @@ from service.processes.messages import (
 
 _SLACK_ROWS = 8
 """Rows by which a process may have more work than another, for the sake of what it remembers."""
-_decode = msgspec.msgpack.Decoder(Hello | State | News | Answer).decode
+_decode = msgspec.msgpack.Decoder(Hello | State | Outputs | Answer).decode
 
 
-class Part:
+class Share:
     """The sentences of a request that one process works for."""
 
     def __init__(self, number: int, request: AwaitedRequest) -> None:
@@ -41,7 +41,7 @@ class Part:
         self.indices: list[int] = []
         """Those that its sentences have in the request."""
         self.open_rows: dict[int, int] = {}
-        """The rows of its sentences without an outcome, by their index in the part."""
+        """The rows of its sentences without an outcome, by their index in the share."""
         self.accepted: asyncio.Future[None] | None = None
         """Whether the engine takes what it was sent last; None: nobody waits to know."""
 
@@ -87,10 +87,10 @@ class EngineProcess:
         self.load = 0
         """Rows of the sentences that it was given."""
         self._changed = changed
-        self._link = Link[Submit | Cancel | Ask, Hello | State | News | Answer](
+        self._link = Link[Submit | Cancel | Ask, Hello | State | Outputs | Answer](
             _decode, self._take, self._end
         )
-        self._parts: dict[int, Part] = {}
+        self._shares: dict[int, Share] = {}
         self._answers: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._numbers = itertools.count()
 
@@ -121,17 +121,17 @@ class EngineProcess:
         rest: Room | None,
     ) -> None:
         """Send sentences, which have these indices in their request."""
-        part: Part | None = request.parts.get(self)
-        if part is None:
-            part = Part(next(self._numbers), request)
-            self._parts[part.number] = request.parts[self] = part
-        first = len(part.indices)
-        part.add(indices, sentences)
+        share: Share | None = request.shares.get(self)
+        if share is None:
+            share = Share(next(self._numbers), request)
+            self._shares[share.number] = request.shares[self] = share
+        first = len(share.indices)
+        share.add(indices, sentences)
         self.load += sum(sentence.options.beam_size for sentence in sentences)
         options, told = sentence_fields(sentences)
         self._link.send(
             Submit(
-                part.number,
+                share.number,
                 model,
                 first,
                 options,
@@ -147,25 +147,25 @@ class EngineProcess:
 
     def fail_all(self, error: ServiceError) -> None:
         """End all that it works for with this error."""
-        for part in list(self._parts.values()):
-            part.request.fail(error)
-            self.cancel(part, "client")
+        for share in list(self._shares.values()):
+            share.request.fail(error)
+            self.cancel(share, "client")
 
-    def cancel(self, part: Part, reason: CancelReason) -> None:
-        """Compute nothing more for the part."""
-        self._link.send(Cancel(part.number, reason))
-        self._close(part)
+    def cancel(self, share: Share, reason: CancelReason) -> None:
+        """Compute nothing more for the share."""
+        self._link.send(Cancel(share.number, reason))
+        self._close(share)
 
-    def _close(self, part: Part) -> None:
-        """Wait for nothing more of the part."""
-        part.accept()
-        del self._parts[part.number], part.request.parts[self]
-        self.load -= sum(part.open_rows.values())
-        part.open_rows.clear()
+    def _close(self, share: Share) -> None:
+        """Wait for nothing more of the share."""
+        share.accept()
+        del self._shares[share.number], share.request.shares[self]
+        self.load -= sum(share.open_rows.values())
+        share.open_rows.clear()
 
-    def _take(self, message: Hello | State | News | Answer) -> None:
-        if isinstance(message, News):
-            self._take_news(message)
+    def _take(self, message: Hello | State | Outputs | Answer) -> None:
+        if isinstance(message, Outputs):
+            self._take_outputs(message)
         elif isinstance(message, State):
             self.ready = message.ready
             self._changed(self)
@@ -175,37 +175,37 @@ class EngineProcess:
         elif (answer := self._answers.get(message.number)) and not answer.done():
             answer.set_result(message.value)
 
-    def _take_news(self, news: News) -> None:
-        for number in news.accepted:
-            if part := self._parts.get(number):
-                part.accept()
-        for number, told in news.refused:
-            if part := self._parts.get(number):
-                part.refuse(error_of(told))
-                self._close(part)
-        for number, place, ids in news.ids:
-            if part := self._parts.get(number):
-                part.request.receive(part.indices[place], ids)
-        for outcome in news.outcomes:
+    def _take_outputs(self, outputs: Outputs) -> None:
+        for number in outputs.accepted:
+            if share := self._shares.get(number):
+                share.accept()
+        for number, told in outputs.refused:
+            if share := self._shares.get(number):
+                share.refuse(error_of(told))
+                self._close(share)
+        for number, place, ids in outputs.ids:
+            if share := self._shares.get(number):
+                share.request.receive(share.indices[place], ids)
+        for outcome in outputs.outcomes:
             self._take_outcome(outcome[0], outcome[1], outcome_of(outcome))
-        for number, place, told in news.errors:
+        for number, place, told in outputs.errors:
             self._take_outcome(number, place, SentenceOutcome([], error_of(told)))
 
     def _take_outcome(self, number: int, place: int, outcome: SentenceOutcome) -> None:
-        if (part := self._parts.get(number)) is None:
+        if (share := self._shares.get(number)) is None:
             return
-        self.load -= part.open_rows.pop(place)
-        if not part.open_rows:
-            self._close(part)
-        part.request.end(part.indices[place], outcome)
+        self.load -= share.open_rows.pop(place)
+        if not share.open_rows:
+            self._close(share)
+        share.request.end(share.indices[place], outcome)
 
     def _end(self) -> None:
         """The process has ended: what it worked for fails."""
         self.sizes, self.ready = {}, ()
         self._changed(self)
-        for part in list(self._parts.values()):
-            part.fail(_not_running())
-            self._close(part)
+        for share in list(self._shares.values()):
+            share.fail(_not_running())
+            self._close(share)
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(_not_running())
@@ -242,7 +242,7 @@ class RemoteEngine(SentenceEngine):
     def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
         """The processes count what waits, and refuse what has no room when they get it."""
         if self.is_draining:
-            raise Draining("the server is about to stop and takes no more work")
+            raise Draining()
         self.require_running()
 
     def submit(
@@ -256,7 +256,7 @@ class RemoteEngine(SentenceEngine):
         self.require_room(0) if is_new else self.require_running()
         if not sentences:
             return
-        shares = self._shares(sentences)
+        shares = self._divided(sentences)
         if rest is not None:
             num_sentences, num_tokens = rest
             rest = Room(num_sentences // len(shares), num_tokens // len(shares))
@@ -265,15 +265,15 @@ class RemoteEngine(SentenceEngine):
             process.submit(request, self._model, [first + place for place in places], own, rest)
 
     async def require_accepted(self, request: AwaitedRequest) -> None:
-        for part in list(request.parts.values()):
-            if part.accepted is not None:
-                await part.accepted
+        for share in list(request.shares.values()):
+            if share.accepted is not None:
+                await share.accepted
 
     def cancel(self, request: AwaitedRequest, reason: CancelReason) -> None:
-        for process, part in list(request.parts.items()):
-            process.cancel(part, reason)
+        for process, share in list(request.shares.items()):
+            process.cancel(share, reason)
 
-    def _shares(self, sentences: Sequence[SourceSentence]) -> dict[EngineProcess, Sequence[int]]:
+    def _divided(self, sentences: Sequence[SourceSentence]) -> dict[EngineProcess, Sequence[int]]:
         """The sentences of each process, in order."""
         running = self._running
         if len(running) == 1:

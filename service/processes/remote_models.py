@@ -109,7 +109,7 @@ class RemoteModels:
     @contextlib.asynccontextmanager
     async def lease(self, names: Sequence[str], _: Ticket) -> AsyncGenerator[Sequence[Translator]]:
         if self._is_draining:
-            raise _draining()
+            raise Draining()
         for name in names:
             if name not in self._translators:
                 raise ModelChanged(name)
@@ -125,7 +125,7 @@ class RemoteModels:
 
     def require_ready(self) -> None:
         if self._is_draining:
-            raise _draining()
+            raise Draining()
         for name in self._models:
             if name not in self._engines or not self._engines[name].is_ready:
                 raise NotReady(f"the engine of {name} is not running; try again later")
@@ -138,7 +138,7 @@ class RemoteModels:
     async def stop(self) -> None:
         self.refuse_new_work()
         for process in self._processes.values():
-            process.fail_all(_draining())
+            process.fail_all(Draining())
 
     def states(self) -> list[ModelState]:
         return [
@@ -198,7 +198,3 @@ class RemoteModels:
             for name, answer in zip(processes, answers, strict=True)
             if not isinstance(answer, BaseException)
         }
-
-
-def _draining() -> Draining:
-    return Draining("the server is about to stop and takes no more work")

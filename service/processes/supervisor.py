@@ -42,8 +42,7 @@ REFUSED = 2
 
 @dataclass(eq=False)
 class Child:
-    """A process. `run` gets its name and its line to the parent, and returns the exit
-    code."""
+    """A process. `run` gets its name and its line to the parent, and returns the exit code."""
 
     name: str
     run: Callable[[str, ChildEnd], int]
@@ -51,7 +50,6 @@ class Child:
     pid: int = 0
     """0: it does not run."""
     line: ParentEnd | None = None
-    was_ready: bool = False
     num_failures: int = 0
     due_seconds: float = 0.0
     """When to start it again."""
@@ -109,7 +107,7 @@ class Supervisor:
             ours.close()
             return theirs
         theirs.close()
-        child.pid, child.line, child.was_ready = pid, ours, False
+        child.pid, child.line = pid, ours
         for other in self._children:
             if other.line is not None and other.is_front_end != child.is_front_end:
                 one, its = socket.socketpair()
@@ -138,7 +136,7 @@ class Supervisor:
     def _note_end(self, child: Child, code: int) -> None:
         """Decide whether a child that has ended is started again."""
         assert child.line is not None
-        was_ready = child.was_ready or child.line.has_said_ready()
+        was_ready = child.line.has_said_ready()
         child.line.close()
         child.pid, child.line = 0, None
         if self._is_ending:

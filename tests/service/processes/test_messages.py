@@ -12,7 +12,7 @@ from model.decoding.sentence import Hypothesis, SourceSentence
 from service.engine.sentence_task import SentenceOutcome
 from service.errors import Draining, InvalidField, NotReady, Overloaded, TranslationFailed
 from service.processes.messages import (
-    News,
+    Outputs,
     Submit,
     error_fields,
     error_of,
@@ -75,8 +75,8 @@ def test_sentences_arrive(sent: list[SourceSentence]) -> None:
 
 @given(outcomes)
 def test_outcomes_arrive(outcome: SentenceOutcome) -> None:
-    packed = msgspec.msgpack.encode(News(outcomes=[outcome_fields(3, 4, outcome)]))
-    (told,) = msgspec.msgpack.decode(packed, type=News).outcomes
+    packed = msgspec.msgpack.encode(Outputs(outcomes=[outcome_fields(3, 4, outcome)]))
+    (told,) = msgspec.msgpack.decode(packed, type=Outputs).outcomes
     assert told[:2] == (3, 4)
     found = outcome_of(told)
     assert found == outcome
