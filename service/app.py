@@ -7,20 +7,19 @@ import contextlib
 import dataclasses
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
-from pydantic import SecretStr
 
 from service import __version__
+from service.commons.commons import Commons
+from service.commons.local import limits_of_all, local_commons, open_keys
 from service.documents.file_translator import FileTranslator
 from service.documents.processes import DocumentBounds
 from service.errors import StorageFailed
 from service.http.access.caller import Access
 from service.http.access.key_ring import KeyRing
 from service.http.bodies import BodyBudget
-from service.http.file_store import FileStore
 from service.http.limits import RequestLimits
 from service.http.middleware import RequestMiddleware
 from service.http.origins import OriginRule
@@ -34,16 +33,12 @@ from service.models.registry import ModelRegistry
 from service.models.served import ServedModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.stores.api_key import ClientLimits
 from service.stores.database import DatabaseError
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore
 from service.stores.suggested import SuggestedTranslations
 from service.stores.suggestions import SuggestionStore
 from service.translation.dispatcher import Dispatcher
-
-if TYPE_CHECKING:
-    from service.http.access.windows import MinuteWindows
 
 _DRAIN_POLL_SECONDS = 0.01
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
@@ -64,11 +59,13 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     return create_app_over(settings, ModelRegistry(settings, models, metrics), metrics)
 
 
-def create_app_over(settings: Settings, models: ServedModels, metrics: Metrics) -> FastAPI:
-    """The server over these models, as an ASGI app; `metrics`: of this process. Raises
-    StartupError."""
+def create_app_over(
+    settings: Settings, models: ServedModels, metrics: Metrics, commons: Commons | None = None
+) -> FastAPI:
+    """The server over these models, as an ASGI app; `metrics`: of this process; `commons`: what it
+    has in common with other processes, if there are any. Raises StartupError."""
     try:
-        state = _wire(settings, models, metrics)
+        state = _wire(settings, models, metrics, commons)
     except (DatabaseError, StorageFailed) as error:
         raise StartupError(f"setting database: {error}") from error
     app = DescribedApp(
@@ -126,7 +123,12 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
     return lifespan
 
 
-def _wire(settings: Settings, models: ServedModels, metrics_: Metrics) -> ServerState:
+def _wire(
+    settings: Settings, models: ServedModels, metrics_: Metrics, commons: Commons | None
+) -> ServerState:
+    keys = open_keys(settings)
+    if commons is None:
+        commons = local_commons(settings, keys)
     dispatcher = models.dispatcher
     names = [field.name for field in dataclasses.fields(RequestLimits)]
     named = {name: getattr(settings, name) for name in names}
@@ -138,9 +140,9 @@ def _wire(settings: Settings, models: ServedModels, metrics_: Metrics) -> Server
         metrics_,
         request_log,
         limits,
-        FileStore(),
         FileTranslator(dispatcher, DocumentBounds(settings.max_document_characters)),
-        _make_access(settings),
+        _make_access(settings, keys, commons),
+        commons,
         _make_suggested(settings, dispatcher),
         BodyBudget(settings.max_bodies_bytes),
         _open_glossaries(settings, metrics_),
@@ -166,29 +168,10 @@ def _make_suggested(settings: Settings, dispatcher: Dispatcher) -> SuggestedTran
     return SuggestedTranslations(dispatcher, SuggestionStore(settings.database))
 
 
-def _make_access(settings: Settings) -> Access:
-    """Raises StartupError."""
-    limits = ClientLimits(
-        settings.requests_per_minute, settings.characters_per_minute, settings.concurrent_requests
-    )
-    ring = None
-    if settings.api_keys != "off":
-        assert settings.database is not None  # the settings say so
-        ring = KeyRing(KeyStore(settings.database))
-    windows = None
-    if ring is not None or settings.limits_url or limits != ClientLimits():
-        windows = _make_windows(settings.limits_url)
-    return Access(ring, windows, limits, is_key_required=settings.api_keys == "required")
-
-
-def _make_windows(url: SecretStr | None) -> MinuteWindows:
-    """Raises StartupError."""
-    from service.http.access.windows import MinuteWindows  # 30 ms and 3 MiB that most never need
-
-    try:
-        return MinuteWindows(url.get_secret_value() if url else None)
-    except ValueError as error:
-        raise StartupError(f"setting limits_url: {error}") from None
+def _make_access(settings: Settings, keys: KeyStore | None, commons: Commons) -> Access:
+    ring = None if keys is None else KeyRing(keys)
+    is_required = settings.api_keys == "required"
+    return Access(ring, commons, limits_of_all(settings), is_key_required=is_required)
 
 
 def _make_tracer(settings: Settings) -> Tracer | None:

@@ -11,6 +11,7 @@ from service.app import create_app_over, drain
 from service.models.loading import LoadedModel
 from service.observability.metrics import Metrics
 from service.processes.control import ChildEnd
+from service.processes.remote_hub import RemoteHub
 from service.processes.remote_models import RemoteModels
 from service.processes.supervisor import DRAIN
 from service.server import Server, uvicorn_config
@@ -22,14 +23,17 @@ def run_front_end(
     settings: Settings,
     models: Sequence[LoadedModel],
     engine_names: Sequence[str],
+    num_front_ends: int,
     listeners: list[socket.socket],
     line: ChildEnd,
 ) -> int:
     """Serve until the parent says to drain -> the exit code. Raises StartupError.
 
-    `name`: of the process; `engine_names`: of those that have the models in memory.
+    `name`: of the process; `engine_names`: of those that have the models in memory;
+    `num_front_ends`: with this one.
     """
     metrics = Metrics()
+    hub = RemoteHub(metrics) if num_front_ends > 1 else None
 
     def begin_drain() -> None:
         if not server.started:  # it may wait for an engine that never comes
@@ -38,10 +42,13 @@ def run_front_end(
 
     commands = {DRAIN: begin_drain}
     remote = RemoteModels(
-        models, metrics, settings.max_beam_size, name, engine_names, line, commands
+        models, metrics, settings.max_beam_size, name, engine_names, line, commands, hub
     )
-    app = create_app_over(settings, remote, metrics)
-    config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
+    commons = None if hub is None else hub.commons(settings)
+    app = create_app_over(settings, remote, metrics, commons)
+    config = uvicorn_config(
+        app, settings.max_body_bytes, settings.trusted_proxies, is_alone=hub is None
+    )
     shared = listeners[0] if settings.share_port else None
     server: Server = Server(config, lambda: drain(app, settings.drain_seconds), shared)
     server.has_signals = False

@@ -1,7 +1,7 @@
 """Settings: everything an operator may choose, read once and frozen.
 
 Precedence: flags, DRAGOMAN_* environment variables, files of secrets, a TOML file, defaults. Only
-service.app and service.commands read this record; everything else gets plain values.
+what wires a process reads this record; everything else gets plain values.
 """
 
 from __future__ import annotations
@@ -138,6 +138,8 @@ class Settings(_Described):
     engines: Annotated[int, Field(ge=0, le=256)] = 0
     """Engine processes, each with a share of the cores and of the limits. 0: one for each four
     cores."""
+    front_ends: Annotated[int, Field(ge=0, le=256)] = 0
+    """Processes for HTTP and texts. 0: one for each engine process."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads of the model. 0: one per core, within the container's share."""
     workers: Annotated[int, Field(ge=0, le=64)] = 0

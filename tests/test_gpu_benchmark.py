@@ -24,7 +24,7 @@ SERVED = ["service.commands.serve", *MODULES]
 TESTS = ["tests.conftest", "tests.model.backends.test_gpu"]
 PEERS = ["benchmarks.peers.shapes", "benchmarks.peers.ctranslate2_service"]
 UNNEEDED = ["model.importers.resolve._download", "benchmarks.peers.shapes._read"]
-UNNEEDED += ["service.app._make_tracer", "service.http.access.windows._connect"]
+UNNEEDED += ["service.app._make_tracer", "service.commons.windows._connect"]
 UNNEEDED += ["model.backends.pytorch.nvrtc._bindings"]
 """Functions that download, read a corpus, send traces, and count in Redis; one that imports what
 only PyTorch's CUDA build brings."""

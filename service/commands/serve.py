@@ -114,11 +114,16 @@ def _several(
     listeners: list[socket.socket],
     num_engines: int,
 ) -> Callable[[], int]:
-    """A parent that runs engines and a front end."""
+    """A parent that runs engines, front ends, and a hub if these are several."""
     from service.front_end import run_front_end
     from service.processes.control import ChildEnd
     from service.processes.engine_process import run_engine
+    from service.processes.hub import run_hub
     from service.processes.supervisor import Child, Supervisor
+    from service.processes.topology import HUB, num_front_ends, settings_of_front_end
+
+    num_fronts = num_front_ends(settings, num_engines)
+    own = settings_of_front_end(settings, num_fronts)
 
     for model in models:
         model.read_weights()
@@ -131,12 +136,20 @@ def _several(
 
     def front_end(name: str, line: ChildEnd) -> int:
         _log_to(settings, process=name)
-        return run_front_end(name, settings, models, names, listeners, line)
+        return run_front_end(name, own, models, names, num_fronts, listeners, line)
+
+    def hub(name: str, line: ChildEnd) -> int:
+        _log_to(settings, process=name)
+        for listener in listeners:
+            listener.close()
+        return run_hub(name, settings, [model.name for model in models], names, line)
 
     _say_what_is_served(listeners[0], map(_described, models))
     names = [f"engine-{number}" for number in range(num_engines)]
-    children = [Child(name, engine, is_front_end=False) for name in names]
-    children.append(Child("front-end-0", front_end, is_front_end=True))
+    children = [Child(name, engine, "engine") for name in names]
+    if num_fronts > 1:
+        children.append(Child(HUB, hub, "hub"))
+    children += [Child(f"front-end-{i}", front_end, "front end") for i in range(num_fronts)]
     return Supervisor(children, listeners).run
 
 

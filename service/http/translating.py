@@ -12,11 +12,11 @@ from fastapi import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from service.commons.file_store import StoredFile
 from service.documents.file_translator import FileJob
 from service.documents.formats import format_of
 from service.errors import ClientGone, DocumentTooLarge, MissingField
 from service.http.bodies import MULTIPART, SentFile
-from service.http.file_store import StoredFile
 from service.http.head import LOST
 from service.http.limits import RequestLimits
 from service.http.request_log import RequestRecord
@@ -98,8 +98,8 @@ async def translate_upload(
     done = await until_disconnected(request, translation)
     name = _download_name(file.name, job.target, done.format.suffix)
     media_type, whose = done.format.media_type, (caller.owner.id, caller.name)
-    stored = state.files.add(done.content, done.num_characters, name, media_type, *whose)
-    return *stored, done.source
+    stored = StoredFile(done.content, done.num_characters, name, media_type, *whose)
+    return await state.commons.files.add(stored), stored, done.source
 
 
 def _download_name(name: str, target: str, suffix: str) -> str:

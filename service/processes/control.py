@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Self
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import NamedTuple, Self
 
 _MOST_BYTES = 256
-_READY, _LINK = "ready", "link"
+READY, LOST, _LINK = "ready", "lost", "link"
 _ORPHANED = 1
 """The exit code of a process whose parent has ended."""
+
+
+class Peer(NamedTuple):
+    """A process that another is connected with."""
+
+    name: str
+    pid: int
 
 
 class ParentEnd:
@@ -32,19 +40,23 @@ class ParentEnd:
         except OSError:
             return
 
-    def link(self, name: str, connected: socket.socket) -> None:
-        """Give the child a connection to the process of this name."""
+    def link(self, peer: Peer, connected: socket.socket) -> None:
+        """Give the child a connection to this process."""
+        message = f"{_LINK} {peer.pid} {peer.name}"
         try:
-            socket.send_fds(self._socket, [f"{_LINK} {name}".encode()], [connected.fileno()])
+            socket.send_fds(self._socket, [message.encode()], [connected.fileno()])
         except OSError:
             return
 
-    def has_said_ready(self) -> bool:
-        """Whether the child has said so since the last call."""
+    def said(self) -> Iterator[tuple[str, Peer | None]]:
+        """What the child has said since the last call: that it is `READY`, or has `LOST` the
+        connection to a process."""
         try:
-            return self._socket.recv(_MOST_BYTES) == _READY.encode()
+            while message := self._socket.recv(_MOST_BYTES):
+                word, _, rest = message.decode().partition(" ")
+                yield word, _peer_of(rest) if rest else None
         except OSError:
-            return False
+            return
 
     def close(self) -> None:
         self._socket.close()
@@ -58,11 +70,17 @@ class ChildEnd:
 
     def say_ready(self) -> None:
         """What the process is for works now."""
-        self._socket.send(_READY.encode())
+        self._socket.send(READY.encode())
+
+    def say_lost(self, peer: Peer) -> None:
+        """The connection to a process has ended. If the process has not, the parent connects them
+        again."""
+        with contextlib.suppress(OSError):
+            self._socket.send(f"{LOST} {peer.pid} {peer.name}".encode())
 
     def follow(
         self,
-        link: Callable[[str, socket.socket], Awaitable[None]],
+        link: Callable[[Peer, socket.socket], Awaitable[None]],
         commands: Mapping[str, Callable[[], None]],
     ) -> None:
         """Use each connection, and do each command, on the running event loop. The process ends
@@ -74,12 +92,12 @@ class ChildEnd:
             message, descriptors, _, _ = socket.recv_fds(self._socket, _MOST_BYTES, 1)
             if not message:
                 os._exit(_ORPHANED)
-            word, _, name = message.decode().partition(" ")
+            word, _, rest = message.decode().partition(" ")
             if word != _LINK:
                 commands[word]()
                 return
             (descriptor,) = descriptors
-            task = asyncio.ensure_future(link(name, socket.socket(fileno=descriptor)))
+            task = asyncio.ensure_future(link(_peer_of(rest), socket.socket(fileno=descriptor)))
             linking.add(task)
             task.add_done_callback(linking.discard)
 
@@ -88,3 +106,8 @@ class ChildEnd:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def _peer_of(written: str) -> Peer:
+    pid, _, name = written.partition(" ")
+    return Peer(name, int(pid))

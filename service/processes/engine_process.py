@@ -12,8 +12,9 @@ from service.models.registry import ModelRegistry
 from service.models.served import Batches
 from service.observability.metrics import Metrics
 from service.processes.control import ChildEnd
-from service.processes.engine_server import Answers, EngineServer
-from service.processes.messages import family_fields
+from service.processes.engine_server import EngineServer
+from service.processes.messages import families_fields
+from service.processes.questions import Answers
 from service.processes.supervisor import END
 from service.settings import Settings
 
@@ -40,6 +41,6 @@ async def _serve(registry: ModelRegistry, metrics: Metrics, line: ChildEnd) -> N
 def _answers(engines: dict[str, Engine], metrics: Metrics) -> Answers:
     return {
         "batches": lambda since: Batches.of(engines, since),
-        "metrics": lambda _: [*map(family_fields, metrics.registry.collect())],
-        "engines": lambda _: [*map(family_fields, metrics.engine_families())],
+        "metrics": lambda: families_fields(metrics.registry.collect()),
+        "engines": lambda: families_fields(metrics.engine_families()),
     }

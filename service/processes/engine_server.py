@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -29,12 +28,10 @@ from service.processes.messages import (
     outcome_fields,
     sentences_of,
 )
+from service.processes.questions import Answers, answer
 
 _STATE_SECONDS = 0.1
 _decode = msgspec.msgpack.Decoder(Submit | Cancel | Ask).decode
-_encode = msgspec.msgpack.Encoder().encode
-Answers = Mapping[str, Callable[[float], Any]]
-"""What gives the answer to each question, which has a number as its argument."""
 
 
 class EngineServer:
@@ -124,8 +121,7 @@ class _FrontEnd:
             if request := self._requests.pop(message.request, None):
                 request.engine.cancel(request, message.reason)
         else:
-            value = msgspec.Raw(_encode(self._answers[message.question](message.argument)))
-            self._link.send(Answer(message.number, value))
+            answer(message, self._answers[message.question](*message.arguments), self._link.send)
 
     def _submit(self, submit: Submit) -> None:
         number, engine = submit.request, self._engines[submit.model]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any
@@ -70,11 +70,11 @@ class Cancel(msgspec.Struct, array_like=True, tag="cancel"):
 
 
 class Ask(msgspec.Struct, array_like=True, tag="ask"):
-    """A question, which `Answer` answers."""
+    """A question. Nobody wants the answer to one without a number."""
 
-    number: int
+    number: int | None
     question: str
-    argument: float = 0.0
+    arguments: list[Any] = []
 
 
 class Hello(msgspec.Struct, array_like=True, tag="hello"):
@@ -175,9 +175,17 @@ def error_of(told: ErrorFields) -> ServiceError:
     return _ERRORS[code](message)
 
 
-def family_fields(family: Metric) -> FamilyFields:
-    samples = [(one.name, one.labels, one.value) for one in family.samples]
-    return family.name, family.documentation, family.type, family.unit, samples
+def families_fields(families: Iterable[Metric]) -> list[FamilyFields]:
+    return [
+        (
+            family.name,
+            family.documentation,
+            family.type,
+            family.unit,
+            [(one.name, one.labels, one.value) for one in family.samples],
+        )
+        for family in families
+    ]
 
 
 def family_of(told: FamilyFields) -> Metric:

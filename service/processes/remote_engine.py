@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import socket
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
 
 import msgspec
 
@@ -27,6 +26,7 @@ from service.processes.messages import (
     outcome_of,
     sentence_fields,
 )
+from service.processes.questions import Questions
 
 _SLACK_ROWS = 8
 """Rows by which a process may have more work than another, for the sake of what it remembers."""
@@ -90,8 +90,9 @@ class EngineProcess:
         self._link = Link[Submit | Cancel | Ask, Hello | State | Outputs | Answer](
             _decode, self._take, self._end
         )
+        self._questions = Questions(self._link.send, "the engine")
+        self.ask = self._questions.ask
         self._shares: dict[int, Share] = {}
-        self._answers: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._numbers = itertools.count()
 
     async def connect(self, connected: socket.socket) -> None:
@@ -99,18 +100,6 @@ class EngineProcess:
 
     def close(self) -> None:
         self._link.close()
-
-    async def ask(self, question: str, kind: Any, argument: float = 0.0) -> Any:
-        """The process's answer, which is of this kind. Raises NotReady if it ends first."""
-        if not self.sizes:
-            raise _not_running()
-        number, answer = next(self._numbers), asyncio.get_running_loop().create_future()
-        self._answers[number] = answer
-        try:
-            self._link.send(Ask(number, question, argument))
-            return msgspec.msgpack.decode(await answer, type=kind)
-        finally:
-            del self._answers[number]
 
     def submit(
         self,
@@ -172,8 +161,8 @@ class EngineProcess:
         elif isinstance(message, Hello):
             self.sizes = message.models
             self._changed(self)
-        elif (answer := self._answers.get(message.number)) and not answer.done():
-            answer.set_result(message.value)
+        else:
+            self._questions.take(message)
 
     def _take_outputs(self, outputs: Outputs) -> None:
         for number in outputs.accepted:
@@ -206,9 +195,7 @@ class EngineProcess:
         for share in list(self._shares.values()):
             share.fail(_not_running())
             self._close(share)
-        for answer in self._answers.values():
-            if not answer.done():
-                answer.set_exception(_not_running())
+        self._questions.fail()
 
 
 class RemoteEngine(SentenceEngine):

@@ -8,9 +8,6 @@ import contextlib
 import socket
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any
-
-from prometheus_client import Metric
 
 from service.engine.batch_loop import BatchEntry
 from service.engine.ticket import Ticket
@@ -18,17 +15,16 @@ from service.errors import Draining, InvalidField, NotReady
 from service.models.loading import LoadedModel
 from service.models.served import Batches, ModelState
 from service.models.versions import offered_model
-from service.observability.merging import kept, summed
-from service.observability.metrics import Metrics, not_ready
-from service.processes.control import ChildEnd
-from service.processes.messages import FamilyFields, family_of
+from service.observability.merging import summed
+from service.observability.metrics import Metrics
+from service.processes.control import ChildEnd, Peer
+from service.processes.gathered_metrics import Asks, GatheredMetrics, answers, families
 from service.processes.remote_engine import EngineProcess, RemoteEngine
+from service.processes.remote_hub import RemoteHub
+from service.processes.topology import HUB
 from service.translation.dispatcher import Dispatcher
 from service.translation.leases import ModelChanged
 from service.translation.translator import Translator
-
-_ANSWER_SECONDS = 2.0
-"""An engine process that does not answer in this time is left out of a page."""
 
 
 class RemoteModels:
@@ -43,18 +39,18 @@ class RemoteModels:
         engine_names: Sequence[str],
         line: ChildEnd,
         commands: Mapping[str, Callable[[], None]],
+        hub: RemoteHub | None = None,
     ) -> None:
         """`own_name`: of this process, in metrics; `engine_names`: of those to wait for at first.
-        `line`: to the parent, which connects the processes and gives `commands`."""
+        `line`: to the parent, which connects the processes and gives `commands`; `hub`: what gives
+        the metrics, if there are several front ends."""
         self._models = {model.name: model for model in models}
         self._metrics, self._own_name = metrics, own_name
         self._engine_names, self._line, self._commands = engine_names, line, commands
+        self._hub = hub
         self._processes: dict[str, EngineProcess] = {}
         """Those that are there, by name."""
-        self._told: dict[str, list[Metric]] = {}
-        """What each told of its metrics last."""
-        self._ended: list[Metric] = []
-        """What stays of the metrics of those that have ended."""
+        self._gathered = GatheredMetrics(engine_names, self.names)
         self._are_there = asyncio.Event()
         self._translators: dict[str, Translator] = {}
         self._engines: dict[str, RemoteEngine] = {}
@@ -71,20 +67,25 @@ class RemoteModels:
     def may_change(self) -> bool:
         return False
 
-    async def connect(self, name: str, connected: socket.socket) -> None:
-        """Work with the engine process at the other end of this socket until it ends."""
+    async def connect(self, peer: Peer, connected: socket.socket) -> None:
+        """Work with the process at the other end of this socket until it ends."""
 
         def change(process: EngineProcess) -> None:
             if process.sizes:
-                self._processes[name] = process
+                self._processes[peer.name] = process
                 self._enter()
-            elif self._processes.get(name) is process:
-                del self._processes[name]
-                self._ended = kept([self._ended, self._told.pop(name, [])])
+            else:
+                self._line.say_lost(peer)
+                if self._processes.get(peer.name) is process:
+                    del self._processes[peer.name]
+                    self._gathered.end(peer.name)
             for engine in self._engines.values():
                 engine.renew()
 
-        await EngineProcess(change).connect(connected)
+        if self._hub is not None and peer.name == HUB:
+            await self._hub.connect(connected, lambda: self._line.say_lost(peer))
+        else:
+            await EngineProcess(change).connect(connected)
 
     def _enter(self) -> None:
         """Make the translators once there are engines."""
@@ -98,13 +99,17 @@ class RemoteModels:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Wait until all engine processes are there."""
+        """Wait until all other processes are there."""
         self._line.follow(self.connect, self._commands)
         await self._are_there.wait()
+        if self._hub is not None:
+            await self._hub.is_there.wait()
         self._line.say_ready()
         yield
         for process in self._processes.values():
             process.close()
+        if self._hub is not None:
+            self._hub.close()
 
     @contextlib.asynccontextmanager
     async def lease(self, names: Sequence[str], _: Ticket) -> AsyncGenerator[Sequence[Translator]]:
@@ -160,41 +165,20 @@ class RemoteModels:
     async def batches(self, since: float) -> Batches:
         entries: dict[str, list[list[BatchEntry]]] = {name: [] for name in self._models}
         num_waiting = Counter(dict.fromkeys(self._models, 0))
-        for told in (await self._ask_all("batches", Batches, since)).values():
+        for told in (await answers(self._asks(), "batches", Batches, since)).values():
             for name, workers in told.entries.items():
                 entries[name] += workers
             num_waiting.update(told.num_waiting)
         return Batches(entries, num_waiting)
 
     async def render_metrics(self) -> bytes:
-        told = await self._families("metrics")
-        self._told.update(told)
-        missing = [name for name in self._engine_names if name not in told]
-        return summed(
-            {
-                self._own_name: self._metrics.registry.collect(),
-                **told,
-                **{name: [not_ready(self._models)] for name in missing},
-                "": self._ended,
-            }
-        )
+        if self._hub is not None:
+            return await self._hub.render_metrics()
+        own = {self._own_name: [*self._metrics.registry.collect()]}
+        return await self._gathered.render(self._asks(), own)
 
     async def render_engines(self) -> bytes:
-        return summed(await self._families("engines"))
+        return summed(await families(self._asks(), "engines"))
 
-    async def _families(self, question: str) -> dict[str, list[Metric]]:
-        """The metrics of the engine processes, by name."""
-        told = await self._ask_all(question, list[FamilyFields])
-        return {name: [*map(family_of, families)] for name, families in told.items()}
-
-    async def _ask_all(self, question: str, kind: Any, argument: float = 0.0) -> dict[str, Any]:
-        """The answers of those that are there and answer, by name."""
-        processes = dict(self._processes)
-        asked = (process.ask(question, kind, argument) for process in processes.values())
-        timed = (asyncio.wait_for(one, _ANSWER_SECONDS) for one in asked)
-        answers = await asyncio.gather(*timed, return_exceptions=True)
-        return {
-            name: answer
-            for name, answer in zip(processes, answers, strict=True)
-            if not isinstance(answer, BaseException)
-        }
+    def _asks(self) -> Asks:
+        return {name: process.ask for name, process in self._processes.items()}

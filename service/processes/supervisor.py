@@ -1,8 +1,9 @@
 """The parent of a server's processes: it starts them, starts those that end again, and drains.
 
     parent ── fork ──> engines      hold the models, decode
-           └─ fork ──> front ends   speak HTTP, know the texts
-    front end ── a connection to each engine ── engine
+           ├─ fork ──> front ends   speak HTTP, know the texts
+           └─ fork ──> the hub      counts and keeps what is common to several front ends
+    each is connected with all that have another role
 
 The processes are forks of the parent, which has imported everything and packed the weights: they
 share that memory, and begin in milliseconds. The parent has one thread and opens no connection of
@@ -22,8 +23,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from service.processes.control import ChildEnd, ParentEnd
+from service.processes.control import LOST, READY, ChildEnd, ParentEnd, Peer
 from service.signals import EXIT_DEVICE_LOST, end_at_once
 
 _logger = logging.getLogger(__name__)
@@ -33,11 +35,14 @@ _RESTART_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
 _MOST_FAILURES = 10
 """Ends in a row without having been ready, after which the parent gives up."""
 _LAST_SECONDS = 5.0
-"""Engines that have no front end any more, and do not end in this time, are killed."""
+"""What has no front end any more, and does not end in this time, is killed."""
+_LOOK_SECONDS = 0.5
+"""How often the parent looks at what the others say."""
 DRAIN, END = "drain", "end"
-"""What a front end is told, and an engine when there is no front end any more."""
+"""What a front end is told, and the others when there is no front end any more."""
 REFUSED = 2
 """The exit code of a process that cannot begin, because of what it was given."""
+Role = Literal["engine", "front end", "hub"]
 
 
 @dataclass(eq=False)
@@ -46,13 +51,18 @@ class Child:
 
     name: str
     run: Callable[[str, ChildEnd], int]
-    is_front_end: bool
+    role: Role
     pid: int = 0
     """0: it does not run."""
     line: ParentEnd | None = None
+    was_ready: bool = False
     num_failures: int = 0
     due_seconds: float = 0.0
     """When to start it again."""
+
+    @property
+    def peer(self) -> Peer:
+        return Peer(self.name, self.pid)
 
 
 class Supervisor:
@@ -83,6 +93,7 @@ class Supervisor:
             if self._is_ending and not any(child.pid for child in self._children):
                 return self._code
             if (found := signal.sigtimedwait(_SIGNALS - ignored, self._seconds())) is None:
+                self._listen()
                 self._kill_if_due()
             elif found.si_signo == signal.SIGCHLD:
                 self._reap()
@@ -90,11 +101,11 @@ class Supervisor:
                 self._take_signal(found.si_signo)
 
     def _seconds(self) -> float:
-        """Until something is to be done, at most a minute."""
+        """Until something is to be done."""
         due = [self._killing_seconds]
         if not self._is_ending:
             due += [child.due_seconds for child in self._children if not child.pid]
-        return min(max(0.0, min(due) - time.monotonic()), 60.0)
+        return min(max(0.0, min(due) - time.monotonic()), _LOOK_SECONDS)
 
     def _start(self, child: Child) -> ChildEnd | None:
         """Start a child, and connect it with those that it works with. In the child: its line to
@@ -107,13 +118,10 @@ class Supervisor:
             ours.close()
             return theirs
         theirs.close()
-        child.pid, child.line = pid, ours
+        child.pid, child.line, child.was_ready = pid, ours, False
         for other in self._children:
-            if other.line is not None and other.is_front_end != child.is_front_end:
-                one, its = socket.socketpair()
-                with one, its:
-                    ours.link(other.name, one)
-                    other.line.link(child.name, its)
+            if other.role != child.role:
+                _connect(child, other)
         return None
 
     def _become_child(self) -> None:
@@ -124,6 +132,18 @@ class Supervisor:
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+    def _listen(self) -> None:
+        """Take what the children say."""
+        if self._is_ending:
+            return
+        for child in self._children:
+            for word, peer in child.line.said() if child.line is not None else ():
+                child.was_ready |= word == READY
+                if word == LOST:
+                    for other in self._children:
+                        if other.peer == peer:
+                            _connect(child, other)
 
     def _reap(self) -> None:
         """Note the children that have ended."""
@@ -136,14 +156,14 @@ class Supervisor:
     def _note_end(self, child: Child, code: int) -> None:
         """Decide whether a child that has ended is started again."""
         assert child.line is not None
-        was_ready = child.line.has_said_ready()
+        self._listen()
         child.line.close()
         child.pid, child.line = 0, None
         if self._is_ending:
-            self._end_engines()
+            self._end_others()
             return
-        child.num_failures = 0 if was_ready else child.num_failures + 1
-        if (code == REFUSED and not was_ready) or child.num_failures > _MOST_FAILURES:
+        child.num_failures = 0 if child.was_ready else child.num_failures + 1
+        if (code == REFUSED and not child.was_ready) or child.num_failures > _MOST_FAILURES:
             self._end_all(code if code > 0 else EXIT_DEVICE_LOST)
             return
         seconds = _RESTART_SECONDS[min(child.num_failures, len(_RESTART_SECONDS) - 1)]
@@ -160,17 +180,17 @@ class Supervisor:
         for listener in self._listeners:
             listener.close()
         for child in self._children:
-            if child.is_front_end and child.line is not None:
+            if child.role == "front end" and child.line is not None:
                 child.line.send(DRAIN)
-        self._end_engines()
+        self._end_others()
 
     def _end_all(self, code: int) -> None:
         self._code = code
         self._kill_all()
 
-    def _end_engines(self) -> None:
+    def _end_others(self) -> None:
         """When no front end works any more."""
-        if any(child.pid for child in self._children if child.is_front_end):
+        if any(child.pid for child in self._children if child.role == "front end"):
             return
         if self._killing_seconds == float("inf"):
             self._killing_seconds = time.monotonic() + _LAST_SECONDS
@@ -187,6 +207,15 @@ class Supervisor:
         for child in self._children:
             if child.pid:
                 os.kill(child.pid, signal.SIGKILL)
+
+
+def _connect(one: Child, other: Child) -> None:
+    """Give two processes a connection, if both run."""
+    if one.line is not None and other.line is not None:
+        first, second = socket.socketpair()
+        with first, second:
+            one.line.link(other.peer, first)
+            other.line.link(one.peer, second)
 
 
 def _described(code: int) -> str:

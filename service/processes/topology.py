@@ -11,6 +11,8 @@ from service.models.loading import placement_of
 from service.settings import Settings
 
 _CORES_OF_AN_ENGINE = 4
+HUB = "hub"
+"""The name of the process that counts and keeps what is common to several front ends."""
 
 
 def num_engines(settings: Settings) -> int:
@@ -23,6 +25,17 @@ def num_engines(settings: Settings) -> int:
     if is_alone or sys.platform != "linux" or not placement_of(settings).is_native:
         return 0
     return settings.engines or math.ceil(cores / _CORES_OF_AN_ENGINE)
+
+
+def num_front_ends(settings: Settings, num_engines: int) -> int:
+    """Front ends beside this number of engines: HTTP and texts are about a fifth of the work."""
+    return settings.front_ends or num_engines
+
+
+def settings_of_front_end(settings: Settings, num_front_ends: int) -> Settings:
+    """Its share of the memory for bodies."""
+    share = math.ceil(settings.max_bodies_bytes / num_front_ends)
+    return settings.model_copy(update={"max_bodies_bytes": max(settings.max_body_bytes, share)})
 
 
 def settings_of_engine(settings: Settings, num_engines: int) -> Settings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import socket
 import subprocess
 import sys
@@ -75,13 +76,22 @@ class Process:
         return False
 
     def gauge(self, name: str) -> float:
-        lines = self.get("/metrics").text.splitlines()
+        """The sum of its samples; not a number while there are no metrics."""
+        answer = self.get("/metrics")
+        if answer.status_code != 200:
+            return math.nan
+        lines = answer.text.splitlines()
         return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
 
     def translate(self, **changes: object) -> httpx.Response:
         """Much work, unless other fields are given."""
         fields = {"q": TEXTS * 2, "source": "en", "target": "zh", "beam_size": 16, **changes}
         return httpx.post(f"{self.url}/translate", json=fields, timeout=300)
+
+    def translate_file(self, name: str, content: bytes) -> httpx.Response:
+        fields = {"source": "en", "target": "de"}
+        url = f"{self.url}/translate_file"
+        return httpx.post(url, data=fields, files={"file": (name, content)}, timeout=300)
 
     def open_stream(self) -> ClientConnection:
         return connect(f"{self.url.replace('http', 'ws')}/translate/stream", close_timeout=1)

@@ -22,14 +22,14 @@ MORNING, RIGHT = {"q": "Good morning.", **FIELDS}, {"translatedText": "Guten Mor
 
 @pytest.fixture
 def process() -> Iterator[Process]:
-    with server("--engines", "2", "--threads", "2") as process:
+    with server("--engines", "2", "--front-ends", "2", "--threads", "2") as process:
         process.wait_until_ready()
         yield process
 
 
 def pid_of(process: Process, name: str) -> int:
-    """Of the child of this name: the engines start first, in order."""
-    names = ["engine-0", "engine-1", "front-end-0"]
+    """Of the child of this name: they start in this order."""
+    names = ["engine-0", "engine-1", "hub", "front-end-0", "front-end-1"]
     children = sorted(psutil.Process(process.popen.pid).children(), key=lambda one: one.pid)
     return dict(zip(names, (child.pid for child in children), strict=True))[name]
 
@@ -52,7 +52,7 @@ def test_the_parent_has_one_thread_and_its_children_share_its_weights(process: P
 
 
 def test_an_engine_that_dies_fails_its_requests_only_and_comes_back(process: Process) -> None:
-    front_end = pid_of(process, "front-end-0")
+    others = [pid_of(process, name) for name in ("hub", "front-end-0", "front-end-1")]
     with Load(process) as load:
         until(lambda: load.outcomes.total() > 100)
         before = process.gauge("dragoman_finished_total")
@@ -63,7 +63,7 @@ def test_an_engine_that_dies_fails_its_requests_only_and_comes_back(process: Pro
         until(lambda: process.gauge("dragoman_ready") == 4)
     assert set(load.outcomes) <= {200, 503}
     assert load.outcomes[503] <= 16
-    assert is_running(front_end)
+    assert all(map(is_running, others))
     assert process.gauge("dragoman_running") == process.gauge("dragoman_waiting") == 0
 
 
@@ -87,6 +87,23 @@ def test_a_front_end_that_dies_leaves_nothing_running_and_comes_back(process: Pr
         until(lambda: load.outcomes[200] > 200)
     assert set(load.outcomes) <= {200, "broken"}
     until(lambda: process.gauge("dragoman_running") == process.gauge("dragoman_waiting") == 0)
+
+
+def test_limits_and_files_hold_across_front_ends_and_a_hub_that_dies_comes_back() -> None:
+    """Each request has a connection of its own, so that both front ends get some."""
+    limit = ("--requests-per-minute", "20")
+    with server("--front-ends", "2", "--threads", "2", *limit) as process:
+        process.wait_until_ready()
+        statuses = [process.translate(**MORNING).status_code for _ in range(17)]
+        url = process.translate_file("a.txt", b"Good morning.").json()["translatedFileUrl"]
+        statuses += [httpx.get(url).status_code for _ in range(2)]
+        assert set(statuses) == {200}
+        assert process.translate(**MORNING).json()["code"] == "too_many_requests"
+        counted = process.gauge("dragoman_requests_total")
+        children = sorted(psutil.Process(process.popen.pid).children(), key=lambda one: one.pid)
+        os.kill(children[1].pid, signal.SIGKILL)  # the hub starts after the engine
+        until(lambda: process.translate(**MORNING).status_code == 200)
+        assert process.gauge("dragoman_requests_total") > counted
 
 
 def test_what_was_taken_is_finished_at_sigterm_and_no_process_stays(process: Process) -> None:

@@ -16,7 +16,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    with server("--engines", "2", "--threads", "2") as process:
+    with server("--engines", "2", "--front-ends", "2", "--threads", "2") as process:
         process.wait_until_ready()
         print(dict(kill_at_random(process, given.seconds, given.seed)))
         process.popen.terminate()

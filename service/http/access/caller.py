@@ -7,18 +7,20 @@ import contextlib
 import functools
 import ipaddress
 import math
-from collections import Counter
+import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
 from starlette.types import Scope
 
+from service.commons.commons import Commons
+from service.commons.usage import seconds_of_month_left
 from service.errors import (
     InvalidKey,
     KeyRequired,
     LimitExceeded,
+    QuotaExceeded,
     ServiceError,
     TextTooLong,
     TooManyAtOnce,
@@ -32,9 +34,6 @@ from service.http.head import HeaderValues
 from service.http.request_fields import KEY_FIELDS
 from service.stores.api_key import EVERYBODY, ApiKey, ClientLimits, Owner
 from service.stores.keys import Used
-
-if TYPE_CHECKING:
-    from service.http.access.windows import MinuteWindows
 
 GOOGLE_HEADER, _GOOGLE_FIELD = "X-Goog-Api-Key", "key"
 _GOOGLE_NAME = GOOGLE_HEADER.lower().encode()
@@ -99,21 +98,15 @@ class Client:
 
 
 class Access:
-    """Keys, limits and counters. `ring` is None if keys are off, `windows` if nobody has a limit of
-    a minute; `is_open`: anybody may do anything."""
+    """Keys, limits and counters. `ring` is None if keys are off; `is_open`: anybody may do
+    anything."""
 
     def __init__(
-        self,
-        ring: KeyRing | None,
-        windows: MinuteWindows | None,
-        limits: ClientLimits,
-        *,
-        is_key_required: bool,
+        self, ring: KeyRing | None, commons: Commons, limits: ClientLimits, *, is_key_required: bool
     ) -> None:
         self.ring, self.is_key_required = ring, is_key_required
-        self.windows, self._limits = windows, limits
+        self.commons, self._limits = commons, limits
         self.is_open = ring is None and limits == ClientLimits()
-        self._num_at_once: Counter[str] = Counter()
         self._client_at = functools.lru_cache(_MOST_ADDRESSES)(self._make_client)
 
     def caller(self, scope: Scope) -> Caller:
@@ -131,29 +124,16 @@ class Access:
         key = self.ring.find(written)
         return Client(f"key/{key.id}", "key", key.limits(self._limits), key)
 
-    def take_place(self, client: Client) -> None:
-        """Count a request as in progress until `leave_place`. Raises TooManyAtOnce."""
-        limit = client.limits.concurrent_requests
-        if limit and self._num_at_once[client.name] >= limit:
-            raise TooManyAtOnce(
-                f"Slowdown: {limit} requests at the same time are allowed for this {client.kind}",
-                _AT_ONCE_RETRY_SECONDS,
-            )
-        self._num_at_once[client.name] += 1
-
-    def leave_place(self, client: Client) -> None:
-        self._num_at_once[client.name] -= 1
-        if not self._num_at_once[client.name]:
-            del self._num_at_once[client.name]
-
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Keep the keys current inside the block."""
         async with contextlib.AsyncExitStack() as stack:
-            if self.windows is not None:
-                stack.push_async_callback(self.windows.close)
             if self.ring is not None:
                 await stack.enter_async_context(self.ring.kept_current())
+            if self.commons.usage is not None:
+                await stack.enter_async_context(self.commons.usage.kept_current())
+            if self.commons.windows is not None:
+                stack.push_async_callback(self.commons.windows.close)
             yield
 
 
@@ -169,18 +149,18 @@ class Caller:
         self._access, self._client = access, client
         self._is_identified = access.is_open
         self._num_characters = 0
-        self._placed: Client | None = None
+        self._placed = ""
+        """The client that has one place less."""
 
     @property
     def name(self) -> str:
         """The client's, a key's or an address's."""
         return self._client.name
 
-    @property
-    def used(self) -> Used:
+    async def used(self) -> Used:
         """The usage of the client's key this month."""
-        ring, key = self._access.ring, self._client.key
-        return Used() if ring is None or key is None else ring.usage.used(key)
+        usage, key = self._access.commons.usage, self._client.key
+        return Used() if usage is None or key is None else await usage.used(key.id)
 
     @property
     def owner(self) -> Owner:
@@ -208,7 +188,7 @@ class Caller:
             return
         limit = self._client.limits.requests_per_minute
         async with _refusing_slowly():
-            self._take_place()
+            await self._take_place()
             await self._count_in_minute(TooManyRequests, "requests", limit, is_test=True)
 
     async def identify(self, written: str | None) -> None:
@@ -221,7 +201,7 @@ class Caller:
         self._is_identified = True
         error = self._find_client(written)
         async with _refusing_slowly():
-            self._take_place()
+            await self._take_place()
             limit = self._client.limits.requests_per_minute
             await self._count_in_minute(TooManyRequests, "requests", limit)
             if error is not None:
@@ -244,13 +224,10 @@ class Caller:
                 f"the request counts as {amount} characters, "
                 f"at most {limit} per minute are allowed for this {client.kind}"
             )
-        ring = self._access.ring
         async with _refusing_slowly():
             if amount:
                 await self._count_in_minute(TooManyCharacters, "characters", limit, amount)
-            if ring is not None and client.key is not None:
-                ring.usage.reserve(client.key, num_characters)
-                self._num_characters += num_characters
+            await self._reserve(num_characters)
 
     async def leave(self, status: int | None, *, has_delivered: bool = False) -> None:
         """End the request; `status` None: the client left before its answer. Its characters count
@@ -277,16 +254,28 @@ class Caller:
         with LibreTranslate's word first."""
         if not limit:
             return
-        windows = self._access.windows
+        windows = self._access.commons.windows
         assert windows is not None  # there are limits
         name, kind = f"{what}/{self._client.name}", self._client.kind
         if seconds := await windows.count(name, limit, amount, is_test=is_test):
             raise error(f"Slowdown: {limit} {what} per minute are allowed for this {kind}", seconds)
 
+    async def _reserve(self, num_characters: int) -> None:
+        """Set characters of the key's quota aside until `_settle`. Raises QuotaExceeded."""
+        usage, key, quota = self._access.commons.usage, self._client.key, self.quota
+        if usage is None or key is None:
+            return
+        if not await usage.reserve(key.id, num_characters, quota):
+            raise QuotaExceeded(
+                f"Quota exceeded: {quota} characters a month are allowed for this key",
+                seconds_of_month_left(time.time()),
+            )
+        self._num_characters += num_characters
+
     def _settle(self, *, is_used: bool) -> None:
-        ring, key = self._access.ring, self._client.key
-        if ring is not None and key is not None and self._num_characters:
-            ring.usage.settle(key, self._num_characters, is_used=is_used)
+        usage, key = self._access.commons.usage, self._client.key
+        if usage is not None and key is not None and self._num_characters:
+            usage.settle(key.id, self._num_characters, is_used=is_used)
             self._num_characters = 0
 
     def _find_client(self, written: str | None) -> ServiceError | None:
@@ -299,15 +288,24 @@ class Caller:
             return error
         return None
 
-    def _take_place(self) -> None:
+    async def _take_place(self) -> None:
+        """Count the request as in progress until `_leave_place`. Raises TooManyAtOnce."""
         self._leave_place()
-        self._access.take_place(self._client)
-        self._placed = self._client
+        client = self._client
+        limit = client.limits.concurrent_requests
+        if not limit:
+            return
+        if not await self._access.commons.places.take(client.name, limit):
+            raise TooManyAtOnce(
+                f"Slowdown: {limit} requests at the same time are allowed for this {client.kind}",
+                _AT_ONCE_RETRY_SECONDS,
+            )
+        self._placed = client.name
 
     def _leave_place(self) -> None:
-        if self._placed is not None:
-            self._access.leave_place(self._placed)
-            self._placed = None
+        if self._placed:
+            self._access.commons.places.leave(self._placed)
+            self._placed = ""
 
 
 @contextlib.asynccontextmanager

@@ -17,10 +17,10 @@ from fastapi import Request
 from pydantic import BeforeValidator
 from starlette.responses import Response
 
+from service.commons.file_store import StoredFile
 from service.documents.formats import format_of
 from service.errors import InvalidField, MissingField, NotOffered, UnknownFile, shown
 from service.http.bodies import FORM, JSON
-from service.http.file_store import StoredFile
 from service.http.language_names import language_name
 from service.http.openapi import READ, foreign_router
 from service.http.request_fields import Code, RequestModel, Texts, listed
@@ -315,7 +315,7 @@ async def usage(request: Request) -> dict[str, int]:
     """The usage of the caller's key this month, and its quota."""
     caller = request.state.caller
     return {
-        "character_count": caller.used.characters,
+        "character_count": (await caller.used()).characters,
         "character_limit": caller.quota or _MOST_CHARACTERS,
     }
 
@@ -331,7 +331,7 @@ async def upload_document(request: Request) -> dict[str, str]:
     asked.require_same_format(sent.name)
     name, file, source = await translate_upload(request, sent, asked.wanted("", {}))
     if source == asked.target_lang.lower().partition("-")[0]:
-        state.files.remove(name)
+        state.commons.files.remove(name)
         raise InvalidField("Source and target language are equal")
     return {"document_id": name, "document_key": file.key}
 
@@ -352,7 +352,7 @@ async def document_status(request: Request, document_id: str) -> dict[str, Any]:
 async def document_result(request: Request, document_id: str) -> Response:
     """The translation. As DeepL does, the server forgets it afterwards."""
     file = await _find_document(request, document_id)
-    server_state(request).files.remove(document_id)
+    server_state(request).commons.files.remove(document_id)
     suffix = posixpath.splitext(file.download_name)[1]
     headers = {"Content-Disposition": f'attachment; filename="translated{suffix}"'}
     return Response(file.content, headers=headers, media_type="application/octet-stream")
@@ -361,7 +361,7 @@ async def document_result(request: Request, document_id: str) -> Response:
 async def _find_document(request: Request, document_id: str) -> StoredFile:
     """The document, if the request has its key. Raises a ServiceError."""
     given = await read_request(request, DocumentKey)
-    file = server_state(request).files.get(document_id, request.state.caller.owner.id)
+    file = await server_state(request).stored_file(document_id, request.state.caller.owner.id)
     if not secrets.compare_digest(file.key.encode(), given.document_key.encode()):
         raise UnknownFile("there is no such file, or it has expired")
     return file

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from fastapi import Request
 from starlette.responses import Response
 
-from service.http.file_store import StoredFile
+from service.commons.file_store import StoredFile
 from service.http.openapi import READ, foreign_router
 from service.http.request_fields import RequestModel
 from service.http.schemas import TranslateRequest
@@ -65,7 +65,7 @@ async def translate_uploaded(request: Request) -> dict[str, object]:
 async def download(request: Request, name: str) -> Response:
     """A translated file, until it expires."""
     state = server_state(request)
-    file = state.files.get(name.partition(".")[0], request.state.caller.owner.id)
+    file = await state.stored_file(name.partition(".")[0], request.state.caller.owner.id)
     headers = {
         "Content-Disposition": _disposition(file),
         "X-Content-Type-Options": "nosniff",

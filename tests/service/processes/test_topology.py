@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from service.processes.topology import num_engines, settings_of_engine
+from service.processes.topology import (
+    num_engines,
+    num_front_ends,
+    settings_of_engine,
+    settings_of_front_end,
+)
 from service.settings import Settings
 
 
@@ -34,3 +39,11 @@ def test_the_engines_share_the_machine_and_no_limit_is_lowered(count: int) -> No
     assert own.max_rows >= own.max_beam_size
     assert count * (own.memory_limit - 1) < whole.memory_limit
     assert settings_of_engine(Settings(max_slots=0), count).max_slots == 0
+
+
+def test_each_engine_has_a_front_end_and_these_share_the_memory_for_bodies() -> None:
+    whole = Settings(max_body_bytes=10**5, max_bodies_bytes=10**6)
+    assert [num_front_ends(whole, count) for count in (1, 4)] == [1, 4]
+    assert num_front_ends(Settings(front_ends=3), 1) == 3
+    shares = [settings_of_front_end(whole, count).max_bodies_bytes for count in (1, 3, 50)]
+    assert shares == [10**6, 333_334, 10**5]

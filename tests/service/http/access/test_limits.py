@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from websockets.sync.client import connect
 
 from model.decoding.options import DecodingOptions
+from service.commons.windows import BoundedMemory, MinuteWindows
 from service.engine.sentence_task import expected_work, most_work
-from service.http.access.windows import BoundedMemory, MinuteWindows
 from service.http.schemas import TranslateRequest
 from service.stores.keys import KeyStore, Used, month_of
 from tests.service.fakes import FakeRunner, sentence, until
@@ -121,12 +121,12 @@ def test_requests_at_the_same_time_are_bounded_and_their_places_come_back(
 
 def test_a_client_that_does_not_send_its_body_holds_a_place_and_is_counted(serve: Serve) -> None:
     server = serve(concurrent_requests=1, requests_per_minute=2)
-    access = server.app.state.server.access
+    places = server.app.state.server.commons.places
     with server.connect() as client:
         client.sendall(head("/translate", "Content-Length: 9", KIND) + b"{")
-        until(lambda: bool(access._num_at_once))
+        until(lambda: bool(places._num_taken))
         assert translate(server).json()["code"] == "too_many_at_once"
-    until(lambda: not access._num_at_once)
+    until(lambda: not places._num_taken)
     assert [translate(server).status_code for _ in range(2)] == [200, 429]
 
 
@@ -228,7 +228,7 @@ def test_a_stream_that_delivered_is_charged_once_however_it_ends(
             assert last == ("final" if end == "answered" else "error")
     until(lambda: used(server, key) != 0)
     assert used(server, key) == len("Hello there.")
-    until(lambda: not server.app.state.server.access.ring.usage._reserved)
+    until(lambda: not server.app.state.server.commons.usage._reserved)
 
 
 def test_who_leaves_before_an_answer_has_used_its_characters(

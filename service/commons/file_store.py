@@ -8,8 +8,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from service.errors import UnknownFile
-
 _MAX_BYTES = 32 * 2**20
 _MAX_SECONDS = 600.0
 _NAME_BYTES = 24
@@ -29,7 +27,6 @@ class StoredFile:
     media_type: str
     owner: str
     client: str
-    stored_seconds: float
     key: str = field(default_factory=lambda: secrets.token_hex(_NAME_BYTES))
 
     @property
@@ -50,47 +47,36 @@ class FileStore:
     ) -> None:
         self._max_bytes, self._max_seconds, self._clock = max_bytes, max_seconds, clock
         self._files: OrderedDict[str, StoredFile] = OrderedDict()
+        self._stored_seconds: dict[str, float] = {}
         self._num_bytes: Counter[str] = Counter()
         """Of each client's files."""
 
-    def add(
-        self,
-        content: bytes,
-        num_characters: int,
-        download_name: str,
-        media_type: str,
-        owner: str,
-        client: str,
-    ) -> tuple[str, StoredFile]:
-        """Store a file -> (its name, the file)."""
+    async def add(self, file: StoredFile) -> str:
+        """Store a file -> its name."""
         self._drop_old()
-        now = self._clock()
-        file = StoredFile(content, num_characters, download_name, media_type, owner, client, now)
         self._make_room()  # the one before was allowed to be too large
-        self._num_bytes[client] += file.num_bytes
+        self._num_bytes[file.client] += file.num_bytes
         self._make_room()
         name = secrets.token_hex(_NAME_BYTES)
         self._files[name] = file
-        return name, file
+        self._stored_seconds[name] = self._clock()
+        return name
 
-    def get(self, name: str, owner: str) -> StoredFile:
-        """A file of the owner; one that was sent without a key is anybody's. Raises UnknownFile."""
+    async def find(self, name: str) -> StoredFile | None:
         self._drop_old()
-        file = self._files.get(name)
-        if file is None or file.owner not in ("", owner):
-            raise UnknownFile("there is no such file, or it has expired")
-        return file
+        return self._files.get(name)
 
     def remove(self, name: str) -> None:
         if file := self._files.pop(name, None):
+            del self._stored_seconds[name]
             self._num_bytes -= Counter({file.client: file.num_bytes})  # without those of none
 
     def _drop_old(self) -> None:
         """Files are in the order of their age."""
         oldest_seconds = self._clock() - self._max_seconds
         while self._files:
-            name, file = next(iter(self._files.items()))
-            if file.stored_seconds >= oldest_seconds:
+            name = next(iter(self._files))
+            if self._stored_seconds[name] >= oldest_seconds:
                 return
             self.remove(name)
 

@@ -1,0 +1,1 @@
+"""What the front ends of a server count and keep in common."""

@@ -1,0 +1,65 @@
+"""What all front ends of a server count and keep in common."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.commons.file_store import StoredFile
+from service.stores.keys import Used
+
+
+class Windows(Protocol):
+    """What each client does in a sliding minute."""
+
+    async def count(
+        self, name: str, limit: int, amount: int = 1, *, is_test: bool = False
+    ) -> int | None:
+        """Count `amount`, at most `limit`, under a name, unless it would exceed the limit.
+
+        Returns None, or after how many seconds it would not. `is_test`: count nothing.
+        """
+
+    async def close(self) -> None: ...
+
+
+class Places(Protocol):
+    """How many requests of each client are in progress."""
+
+    async def take(self, client: str, limit: int) -> bool:
+        """Count a request until `leave`; False if the client has as many as it may."""
+
+    def leave(self, client: str) -> None: ...
+
+
+class Usage(Protocol):
+    """What each key uses a month."""
+
+    async def used(self, key_id: str) -> Used: ...
+
+    async def reserve(self, key_id: str, num_characters: int, quota: int) -> bool: ...
+
+    def settle(self, key_id: str, num_characters: int, *, is_used: bool) -> None: ...
+
+    def kept_current(self) -> AbstractAsyncContextManager[None]: ...
+
+
+class Files(Protocol):
+    """Translated files that wait for their download."""
+
+    async def add(self, file: StoredFile) -> str: ...
+
+    async def find(self, name: str) -> StoredFile | None: ...
+
+    def remove(self, name: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Commons:
+    """None: nobody has a limit of a minute, or there are no keys."""
+
+    windows: Windows | None
+    places: Places
+    usage: Usage | None
+    files: Files

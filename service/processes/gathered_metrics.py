@@ -1,0 +1,60 @@
+"""The metrics of all processes of a server as one page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from prometheus_client import Metric
+
+from service.observability.merging import kept, summed
+from service.observability.metrics import not_ready
+from service.processes.messages import FamilyFields, family_of
+
+ANSWER_SECONDS = 2.0
+"""A process that does not answer in this time is left out."""
+Asks = Mapping[str, Callable[..., Awaitable[Any]]]
+"""How to ask each process, by its name: the question, the kind of the answer, the arguments."""
+
+
+class GatheredMetrics:
+    """The metrics of processes, some of which end: what they counted stays."""
+
+    def __init__(self, engines: Sequence[str], models: Sequence[str]) -> None:
+        """`engines`: the names of the engine processes; `models`: of what each has in memory."""
+        self._engines, self._models = engines, models
+        self._told: dict[str, list[Metric]] = {}
+        """What each told last."""
+        self._ended: list[Metric] = []
+        """What stays of those that have ended."""
+
+    def end(self, name: str) -> None:
+        """The process of this name has ended."""
+        self._ended = kept([self._ended, self._told.pop(name, [])])
+
+    async def render(self, asks: Asks, own: Mapping[str, Sequence[Metric]]) -> bytes:
+        """Prometheus' text format. `asks`: of the others; `own`: metrics of this process."""
+        told = await families(asks, "metrics")
+        self._told.update(told)
+        missing = {name: [not_ready(self._models)] for name in self._engines if name not in told}
+        return summed({**own, **told, **missing, "": self._ended})
+
+
+async def families(asks: Asks, question: str) -> dict[str, list[Metric]]:
+    """The metrics of those that answer, by name."""
+    told = await answers(asks, question, list[FamilyFields])
+    return {name: [*map(family_of, one)] for name, one in told.items()}
+
+
+async def answers(asks: Asks, question: str, kind: Any, *arguments: Any) -> dict[str, Any]:
+    """The answers of those that answer, by name."""
+    timed = (
+        asyncio.wait_for(ask(question, kind, *arguments), ANSWER_SECONDS) for ask in asks.values()
+    )
+    found = await asyncio.gather(*timed, return_exceptions=True)
+    return {
+        name: answer
+        for name, answer in zip(asks, found, strict=True)
+        if not isinstance(answer, BaseException)
+    }

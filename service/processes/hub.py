@@ -1,0 +1,158 @@
+"""The hub: a process that counts and keeps what is common to several front ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import socket
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from service.commons.commons import Commons, Places, Usage
+from service.commons.file_store import StoredFile
+from service.commons.local import local_commons, open_keys
+from service.observability.metrics import Metrics
+from service.processes.control import ChildEnd, Peer
+from service.processes.gathered_metrics import GatheredMetrics
+from service.processes.questions import Answers, Conversation
+from service.processes.supervisor import END
+from service.settings import Settings
+
+
+def run_hub(
+    name: str, settings: Settings, models: Sequence[str], engines: Sequence[str], line: ChildEnd
+) -> int:
+    """Work until the parent ends it -> the exit code.
+
+    `name`: of the process; `models`: of those in memory; `engines`: the names of the processes that
+    have them. Raises DatabaseError and StorageFailed.
+    """
+    gc.freeze()
+    keys = open_keys(settings)
+    commons = local_commons(settings.model_copy(update={"limits_url": None}), keys)
+    hub = Hub(name, commons, GatheredMetrics(engines, models), engines, line)
+    asyncio.run(hub.serve())
+    if keys is not None:
+        keys.close()
+    return 0
+
+
+class Hub:
+    """Answers front ends, and asks all processes for their metrics. Used on the event loop."""
+
+    def __init__(
+        self,
+        name: str,
+        commons: Commons,
+        gathered: GatheredMetrics,
+        engines: Sequence[str],
+        line: ChildEnd,
+    ) -> None:
+        self._name, self._commons, self._line = name, commons, line
+        self._gathered, self._engines = gathered, engines
+        self._metrics = Metrics()
+        self._conversations: dict[str, Conversation] = {}
+        """With the processes that are there, by name."""
+
+    async def serve(self) -> None:
+        """Work until the parent says to end."""
+        is_ending = asyncio.Event()
+        async with contextlib.AsyncExitStack() as stack:
+            if self._commons.usage is not None:
+                await stack.enter_async_context(self._commons.usage.kept_current())
+            self._line.follow(self.connect, {END: is_ending.set})
+            self._line.say_ready()
+            await is_ending.wait()
+
+    async def connect(self, peer: Peer, connected: socket.socket) -> None:
+        """Work with the process at the other end of this socket until it ends."""
+        held: list[_HeldPlaces | _HeldUsage] = [_HeldPlaces(self._commons.places)]
+        if self._commons.usage is not None:
+            held.append(_HeldUsage(self._commons.usage))
+
+        def end() -> None:
+            for one in held:
+                one.give_back()
+            if peer.name in self._engines:  # front ends say it themselves
+                self._line.say_lost(peer)
+            if self._conversations.get(peer.name) is conversation:
+                del self._conversations[peer.name]
+                self._gathered.end(peer.name)
+
+        answers = {**self._answers()}
+        for one in held:
+            answers |= one.answers()
+        conversation = Conversation(answers, end, peer.name)
+        await conversation.connect(connected)
+        self._conversations[peer.name] = conversation
+
+    def _answers(self) -> Answers:
+        files = self._commons.files
+        return {
+            "count": self._count,
+            "add": lambda file: files.add(msgspec.convert(file, StoredFile)),
+            "find": files.find,
+            "remove": files.remove,
+            "page": self._render_metrics,
+        }
+
+    async def _count(self, name: str, limit: int, amount: int, is_test: bool) -> int | None:
+        assert self._commons.windows is not None  # front ends have the same settings
+        return await self._commons.windows.count(name, limit, amount, is_test=is_test)
+
+    async def _render_metrics(self) -> bytes:
+        asks = {name: one.ask for name, one in self._conversations.items()}
+        return await self._gathered.render(asks, {self._name: [*self._metrics.registry.collect()]})
+
+
+class _HeldPlaces:
+    """The places of one front end's requests, which are given back when it ends."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._num_taken: Counter[str] = Counter()
+
+    def answers(self) -> Answers:
+        return {"take": self._take, "leave": self._leave}
+
+    def give_back(self) -> None:
+        for client in list(self._num_taken.elements()):
+            self._leave(client)
+
+    async def _take(self, client: str, limit: int) -> bool:
+        is_taken = await self._places.take(client, limit)
+        self._num_taken[client] += is_taken
+        return is_taken
+
+    def _leave(self, client: str) -> None:
+        """Places that were taken from a hub that has ended are unknown."""
+        if self._num_taken[client]:
+            self._num_taken[client] -= 1
+            self._places.leave(client)
+
+
+class _HeldUsage:
+    """The reservations of one front end's requests, which are given back when it ends."""
+
+    def __init__(self, usage: Usage) -> None:
+        self._usage = usage
+        self._num_reserved: Counter[str] = Counter()
+
+    def answers(self) -> Answers:
+        return {"used": self._usage.used, "reserve": self._reserve, "settle": self._settle}
+
+    def give_back(self) -> None:
+        for key_id, num_characters in list(self._num_reserved.items()):
+            self._settle(key_id, num_characters, is_used=False)
+
+    async def _reserve(self, key_id: str, num_characters: int, quota: int) -> bool:
+        is_reserved = await self._usage.reserve(key_id, num_characters, quota)
+        self._num_reserved[key_id] += is_reserved * num_characters
+        return is_reserved
+
+    def _settle(self, key_id: str, num_characters: int, is_used: bool) -> None:
+        self._num_reserved[key_id] -= num_characters
+        self._usage.settle(key_id, num_characters, is_used=is_used)

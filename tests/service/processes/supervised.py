@@ -1,0 +1,63 @@
+"""A parent with an engine and a front end whose first connection breaks while both live.
+
+The engine sends its greeting over each connection. The front end prints what the second one brings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+
+from service.processes.control import ChildEnd, Peer
+from service.processes.supervisor import DRAIN, END, Child, Supervisor
+
+GREETING = b"hello"
+
+
+def engine(_: str, line: ChildEnd) -> int:
+    async def work() -> None:
+        is_ending = asyncio.Event()
+
+        async def greet(_: Peer, connected: socket.socket) -> None:
+            connected.send(GREETING)
+            kept.append(connected)
+
+        kept: list[socket.socket] = []
+        line.follow(greet, {END: is_ending.set})
+        line.say_ready()
+        await is_ending.wait()
+
+    asyncio.run(work())
+    return 0
+
+
+def front_end(_: str, line: ChildEnd) -> int:
+    async def work() -> None:
+        is_ending = asyncio.Event()
+
+        async def use(peer: Peer, connected: socket.socket) -> None:
+            with connected:
+                used.append(peer)
+                if len(used) > 1:
+                    connected.setblocking(True)
+                    greeting = connected.recv(len(GREETING)).decode()
+                    sys.stdout.write(f"{greeting} {used[0] == used[1]} {len(used)}\n")
+                    sys.stdout.flush()
+            if len(used) == 1:
+                line.say_lost(Peer(peer.name, os.getpid()))  # not that process: nothing happens
+                line.say_lost(peer)
+
+        used: list[Peer] = []
+        line.follow(use, {DRAIN: is_ending.set})
+        line.say_ready()
+        await is_ending.wait()
+
+    asyncio.run(work())
+    return 0
+
+
+if __name__ == "__main__":
+    children = [Child("engine-0", engine, "engine"), Child("front-end-0", front_end, "front end")]
+    raise SystemExit(Supervisor(children, []).run())
