@@ -8,7 +8,6 @@ import socket
 from collections.abc import Sequence
 
 from service.app import create_app_over, drain
-from service.models.loading import LoadedModel
 from service.observability.metrics import Metrics
 from service.processes.control import ChildEnd
 from service.processes.remote_hub import RemoteHub
@@ -16,12 +15,13 @@ from service.processes.remote_models import RemoteModels
 from service.processes.supervisor import DRAIN
 from service.server import Server, uvicorn_config
 from service.settings import Settings
+from service.translation.translator import TranslationModel
 
 
 def run_front_end(
     name: str,
     settings: Settings,
-    models: Sequence[LoadedModel],
+    models: Sequence[TranslationModel],
     engine_names: Sequence[str],
     num_front_ends: int,
     listeners: list[socket.socket],

@@ -134,12 +134,12 @@ class Settings(_Described):
     """Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, amx (x86-64),
     neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has."""
     one_process: bool = False
-    """Do everything in one process, as on one core, with PyTorch and with models_dir."""
+    """Do everything in one process, as on one core and with models_dir."""
     engines: Annotated[int, Field(ge=0, le=256)] = 0
-    """Engine processes, each with a share of the cores and of the limits. 0: one for each four
-    cores."""
+    """Engine processes, each with a share of cores and limits. 0: one for each four cores, none
+    with PyTorch."""
     front_ends: Annotated[int, Field(ge=0, le=256)] = 0
-    """Processes for HTTP and texts. 0: one for each engine process."""
+    """Processes for HTTP and texts. 0: one for each engine, four for a GPU."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads of the model. 0: one per core, within the container's share."""
     workers: Annotated[int, Field(ge=0, le=64)] = 0

@@ -18,6 +18,7 @@ from service.signals import end_at_once_on_sigterm
 if TYPE_CHECKING:
     from service.models.loading import LoadedModel
     from service.observability.logs import LogStream
+    from service.processes.topology import Topology
 
 _logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -71,18 +72,16 @@ def _made(flags: dict[str, Any]) -> Callable[[], int]:
     with importing():
         from service.models.loading import load_models
         from service.observability.logs import UnqueuedStream
-        from service.processes.topology import num_engines, settings_of_engine
+        from service.processes.topology import topology_of
 
-    count = num_engines(settings)
-    _log_to(settings, UnqueuedStream() if count else None)
-    own = settings_of_engine(settings, count) if count else settings
-    models = load_models(own)
+    topology = topology_of(settings)
+    _log_to(settings, UnqueuedStream() if topology.engines else None)
+    if topology.engines:
+        return _several(settings, topology)
+    models = load_models(settings)
     _warn_if_not_compiled(models)
     listeners = _listeners(settings)
-    settings = _with_own_name(settings, listeners[0])
-    if count:
-        return _several(settings, own, models, listeners, count)
-    return _one(settings, models, listeners)
+    return _one(_with_own_name(settings, listeners[0]), models, listeners)
 
 
 def _one(
@@ -96,7 +95,7 @@ def _one(
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     num_stored = app.state.server.models.num_stored
     stored = [f"{num_stored} models of the store on demand"] if num_stored else []
-    _say_what_is_served(listeners[0], [*map(_described, models), *stored])
+    _say_what_is_served(listeners[0], [*(one.summary for one in models), *stored])
     shared = listeners[0] if settings.share_port else None
     server = Server(config, lambda: drain(app, settings.drain_seconds), shared)
 
@@ -107,49 +106,52 @@ def _one(
     return run
 
 
-def _several(
-    settings: Settings,
-    settings_of_engine: Settings,
-    models: Sequence[LoadedModel],
-    listeners: list[socket.socket],
-    num_engines: int,
-) -> Callable[[], int]:
+def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
     """A parent that runs engines, front ends, and a hub if these are several."""
     from service.front_end import run_front_end
+    from service.models.loading import describe_models, load_models
     from service.processes.control import ChildEnd
     from service.processes.engine_process import run_engine
     from service.processes.hub import run_hub
     from service.processes.supervisor import Child, Supervisor
-    from service.processes.topology import HUB, num_front_ends, settings_of_front_end
+    from service.processes.topology import HUB, settings_of_front_end
 
-    num_fronts = num_front_ends(settings, num_engines)
-    own = settings_of_front_end(settings, num_fronts)
-
-    for model in models:
-        model.read_weights()
+    shared: Sequence[LoadedModel] | None = None
+    if topology.shares_weights:
+        shared = load_models(topology.engines[0])
+        _warn_if_not_compiled(shared)
+        for model in shared:
+            model.read_weights()
+    models = describe_models(settings) if shared is None else shared
+    listeners = _listeners(settings)
+    settings = _with_own_name(settings, listeners[0])
+    engines = {f"engine-{i}": own for i, own in enumerate(topology.engines)}
+    num_front_ends = topology.num_front_ends
 
     def engine(name: str, line: ChildEnd) -> int:
-        _log_to(settings, process=name)
-        for listener in listeners:
-            listener.close()
-        return run_engine(settings_of_engine, models, line)
+        _begin(name)
+        return run_engine(engines[name], shared, line)
 
     def front_end(name: str, line: ChildEnd) -> int:
         _log_to(settings, process=name)
-        return run_front_end(name, own, models, names, num_fronts, listeners, line)
+        own = settings_of_front_end(settings, num_front_ends)
+        return run_front_end(name, own, models, [*engines], num_front_ends, listeners, line)
 
     def hub(name: str, line: ChildEnd) -> int:
+        _begin(name)
+        return run_hub(name, settings, [model.name for model in models], [*engines], line)
+
+    def _begin(name: str) -> None:
         _log_to(settings, process=name)
         for listener in listeners:
             listener.close()
-        return run_hub(name, settings, [model.name for model in models], names, line)
 
-    _say_what_is_served(listeners[0], map(_described, models))
-    names = [f"engine-{number}" for number in range(num_engines)]
-    children = [Child(name, engine, "engine") for name in names]
-    if num_fronts > 1:
+    described = [one.name for one in models] if shared is None else [one.summary for one in shared]
+    _say_what_is_served(listeners[0], described)
+    children = [Child(name, engine, "engine") for name in engines]
+    if num_front_ends > 1:
         children.append(Child(HUB, hub, "hub"))
-    children += [Child(f"front-end-{i}", front_end, "front end") for i in range(num_fronts)]
+    children += [Child(f"front-end-{i}", front_end, "front end") for i in range(num_front_ends)]
     return Supervisor(children, listeners).run
 
 
@@ -177,12 +179,6 @@ def _warn_if_not_compiled(models: Sequence[LoadedModel]) -> None:
 
     if not is_available() and any(model.device == "cpu" for model in models):
         _logger.warning(NOT_COMPILED)
-
-
-def _described(model: LoadedModel) -> str:
-    computed = " ".join(filter(None, (model.precision, model.instruction_set)))
-    slots, rows = model.sizes
-    return f"{model.name} on {model.device} ({computed}) with {slots} slots and {rows} rows"
 
 
 def _with_own_name(settings: Settings, listener: socket.socket) -> Settings:

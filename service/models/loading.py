@@ -61,6 +61,13 @@ class LoadedModel(TranslationModel):
     read_weights: Callable[[], object] = tuple
     """Has the weights in this process, for those that fork from it."""
 
+    @property
+    def summary(self) -> str:
+        """For the log: where and how it is computed."""
+        computed = " ".join(filter(None, (self.precision, self.instruction_set)))
+        slots, rows = self.sizes
+        return f"{self.name} on {self.device} ({computed}) with {slots} slots and {rows} rows"
+
 
 @dataclass(frozen=True)
 class ModelPlan:
@@ -151,6 +158,35 @@ def load_models(settings: Settings, beam_size: int | None = None) -> list[Loaded
         _load_model(model, sizes)
         for model, sizes in zip(opened, _choose_sizes(opened, settings, beam_size), strict=True)
     ]
+
+
+def describe_models(settings: Settings) -> list[TranslationModel]:
+    """The checkpoints that the settings name, for a process whose engines are in others: it reads
+    no weights and uses no GPU. Raises StartupError."""
+    try:
+        return [_described(path, settings) for path in settings.pinned_models]
+    except (ValueError, OSError) as error:
+        raise StartupError(str(error)) from error
+
+
+def _described(path: Path, settings: Settings) -> TranslationModel:
+    from model.checkpoint import open_checkpoint
+    from model.importers.resolve import resolve_checkpoint
+    from service.models.runners import ModelPlacement, RunnerFactory
+
+    checkpoint = open_checkpoint(resolve_checkpoint(path))
+    info, placement = checkpoint.info, ModelPlacement([settings.device], "float32", "eager")
+    factory = RunnerFactory(checkpoint, placement, settings.max_beam_size)
+    return TranslationModel(
+        name=info.name,
+        pairs=info.pairs,
+        own_codes=info.own_codes,
+        decoding=info.decoding,
+        tokenizer=checkpoint.tokenizer,
+        max_source_tokens=info.source_limit(settings.max_source_tokens or None),
+        inspected=_inspected(checkpoint, factory),
+        confidence=info.confidence,
+    )
 
 
 def open_within(path: Path, settings: Settings, limit: int) -> Callable[[], LoadedModel]:

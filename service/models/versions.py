@@ -17,7 +17,7 @@ from service.models.store import ModelStore, StoredModel
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.routing import OfferedModel
-from service.translation.translator import Translator
+from service.translation.translator import TranslationModel, Translator
 
 _MOST_REBUILDS = 5
 """Failed rebuilds in a row after which a process with a GPU ends: in a new one the GPU may work."""
@@ -118,7 +118,7 @@ class ModelMaker:
         return ServedTranslator(model, engine)
 
 
-def offered_model(model: LoadedModel) -> OfferedModel:
+def offered_model(model: TranslationModel) -> OfferedModel:
     """Its languages, for the routes."""
     work = work_per_token(model.inspected.config)
     return OfferedModel(model.name, model.pairs, model.own_codes, model.decoding, work)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 
 from service.engine.engine import Engine
-from service.models.loading import LoadedModel
+from service.models.loading import LoadedModel, load_models
 from service.models.registry import ModelRegistry
 from service.models.served import Batches
 from service.observability.metrics import Metrics
@@ -18,20 +19,28 @@ from service.processes.questions import Answers
 from service.processes.supervisor import END
 from service.settings import Settings
 
+_logger = logging.getLogger(__name__)
 
-def run_engine(settings: Settings, models: Sequence[LoadedModel], line: ChildEnd) -> int:
-    """Work until the parent ends it -> the exit code. Raises StartupError."""
+
+def run_engine(settings: Settings, models: Sequence[LoadedModel] | None, line: ChildEnd) -> int:
+    """Work until the parent ends it -> the exit code. `models`: with weights that the processes
+    share; None: it loads its own. Raises StartupError."""
+    if models is None:
+        models = load_models(settings)
+        _logger.info("it has %s in memory", ", ".join(model.summary for model in models))
     metrics = Metrics()
     registry = ModelRegistry(settings, models, metrics, niceness=0)
     gc.freeze()
-    asyncio.run(_serve(registry, metrics, line))
+    asyncio.run(_serve(registry, {one.name: one.num_bytes for one in models}, metrics, line))
     return 0
 
 
-async def _serve(registry: ModelRegistry, metrics: Metrics, line: ChildEnd) -> None:
-    is_ending = asyncio.Event()
+async def _serve(
+    registry: ModelRegistry, num_bytes: Mapping[str, int], metrics: Metrics, line: ChildEnd
+) -> None:
+    is_ending, engines = asyncio.Event(), registry.pool.engines
     async with registry.running():
-        server = EngineServer(registry.pool.engines, _answers(registry.pool.engines, metrics))
+        server = EngineServer(engines, num_bytes, _answers(engines, metrics))
         async with server.running():
             line.follow(lambda _, connected: server.serve(connected), {END: is_ending.set})
             line.say_ready()

@@ -21,6 +21,7 @@ from service.processes.messages import (
     Ask,
     Cancel,
     Hello,
+    ModelSizes,
     Outputs,
     State,
     Submit,
@@ -38,8 +39,17 @@ class EngineServer:
     """Serves the engines of this process, by the name of their model, to any number of front
     ends."""
 
-    def __init__(self, engines: Mapping[str, Engine], answers: Answers) -> None:
+    def __init__(
+        self, engines: Mapping[str, Engine], num_bytes: Mapping[str, int], answers: Answers
+    ) -> None:
+        """`num_bytes`: of the models in memory."""
         self._engines, self._answers = engines, answers
+        self._hello = Hello(
+            {
+                name: ModelSizes(one.max_beam_size, one.max_target_tokens, num_bytes[name])
+                for name, one in engines.items()
+            }
+        )
         self._front_ends: set[_FrontEnd] = set()
         self._ready: Sequence[str] = ()
 
@@ -48,7 +58,7 @@ class EngineServer:
         front_end = _FrontEnd(self._engines, self._answers, self._front_ends.discard)
         await front_end.connect(connected)
         self._front_ends.add(front_end)
-        front_end.greet(self._ready)
+        front_end.greet(self._hello, self._ready)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -87,9 +97,8 @@ class _FrontEnd:
     async def connect(self, connected: socket.socket) -> None:
         await self._link.connect(connected)
 
-    def greet(self, ready: Sequence[str]) -> None:
-        sizes = {name: (e.max_beam_size, e.max_target_tokens) for name, e in self._engines.items()}
-        self._link.send(Hello(sizes))
+    def greet(self, hello: Hello, ready: Sequence[str]) -> None:
+        self._link.send(hello)
         self.tell(ready)
 
     def close(self) -> None:

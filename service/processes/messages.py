@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -77,10 +77,19 @@ class Ask(msgspec.Struct, array_like=True, tag="ask"):
     arguments: list[Any] = []
 
 
-class Hello(msgspec.Struct, array_like=True, tag="hello"):
-    """An engine process is ready: for each model its widest beam and most target tokens."""
+class ModelSizes(NamedTuple):
+    """What an engine takes: the widest beam, the most target tokens; and its model's bytes in
+    memory."""
 
-    models: dict[str, tuple[int, int]]
+    max_beam_size: int
+    max_target_tokens: int
+    num_bytes: int
+
+
+class Hello(msgspec.Struct, array_like=True, tag="hello"):
+    """An engine process is ready: its models by name."""
+
+    models: dict[str, ModelSizes]
 
 
 class State(msgspec.Struct, array_like=True, tag="state"):

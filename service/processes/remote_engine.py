@@ -19,6 +19,7 @@ from service.processes.messages import (
     Ask,
     Cancel,
     Hello,
+    ModelSizes,
     Outputs,
     State,
     Submit,
@@ -80,8 +81,8 @@ class EngineProcess:
     def __init__(self, changed: Callable[[EngineProcess], None]) -> None:
         """`changed` is called when its engines are there, when others are ready, and when it has
         ended."""
-        self.sizes: dict[str, tuple[int, int]] = {}
-        """For each model its widest beam and most target tokens; none: it is not there."""
+        self.sizes: dict[str, ModelSizes] = {}
+        """Of its models; none: it is not there."""
         self.ready: Collection[str] = ()
         """The models whose engine accepts new work."""
         self.load = 0
@@ -206,8 +207,8 @@ class RemoteEngine(SentenceEngine):
         """`processes`: those that are there, of which at least one is there now."""
         self._model, self._processes = model, processes
         sizes = [process.sizes[model] for process in processes]
-        self.max_beam_size = min(beam_size for beam_size, _ in sizes)
-        self.max_target_tokens = min(num_tokens for _, num_tokens in sizes)
+        self.max_beam_size = min(one.max_beam_size for one in sizes)
+        self.max_target_tokens = min(one.max_target_tokens for one in sizes)
         self.is_draining = False
         self._running: Sequence[EngineProcess] = ()
         """Those whose engine accepts new work."""

@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from service.engine.batch_loop import BatchEntry
 from service.engine.ticket import Ticket
 from service.errors import Draining, InvalidField, NotReady
-from service.models.loading import LoadedModel
 from service.models.served import Batches, ModelState
 from service.models.versions import offered_model
 from service.observability.merging import summed
@@ -24,7 +23,7 @@ from service.processes.remote_hub import RemoteHub
 from service.processes.topology import HUB
 from service.translation.dispatcher import Dispatcher
 from service.translation.leases import ModelChanged
-from service.translation.translator import Translator
+from service.translation.translator import TranslationModel, Translator
 
 
 class RemoteModels:
@@ -32,7 +31,7 @@ class RemoteModels:
 
     def __init__(
         self,
-        models: Sequence[LoadedModel],
+        models: Sequence[TranslationModel],
         metrics: Metrics,
         max_beam_size: int,
         own_name: str,
@@ -151,13 +150,17 @@ class RemoteModels:
                 offered.name,
                 "loaded",
                 is_pinned=True,
-                num_bytes=self._models[offered.name].num_bytes,
+                num_bytes=self._num_bytes(offered.name),
                 num_leases=self._num_leases[offered.name],
                 sources=offered.sources,
                 targets=sorted({target for _, target in offered.pairs}),
             )
             for offered in self._offered
         ]
+
+    def _num_bytes(self, name: str) -> int:
+        """Of a model in one process."""
+        return max((one.sizes[name].num_bytes for one in self._processes.values()), default=0)
 
     async def reload(self, name: str) -> ModelState:
         raise InvalidField("only models of a store are loaded again (setting models_dir)")

@@ -4,32 +4,65 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from model.backends.cores import num_cores
 from model.backends.memory import free_bytes
-from service.models.loading import placement_of
+from service.models.loading import StartupError, placement_of
 from service.settings import Settings
 
 _CORES_OF_AN_ENGINE = 4
+_FRONT_ENDS_OF_A_GPU = 4
 HUB = "hub"
 """The name of the process that counts and keeps what is common to several front ends."""
 
 
-def num_engines(settings: Settings) -> int:
-    """Engine processes beside a front end; 0: one process does everything.
+class Topology(NamedTuple):
+    """`engines`: the settings of each engine process; none: one process does everything.
+    `shares_weights`: all have the weights of the parent, else each loads its own."""
 
-    Only Linux forks safely, and only before PyTorch has threads or a GPU. Raises StartupError.
-    """
+    engines: Sequence[Settings]
+    num_front_ends: int = 1
+    shares_weights: bool = True
+
+
+def topology_of(settings: Settings) -> Topology:
+    """Processes fork only on Linux, and only before PyTorch has threads or a GPU; with PyTorch
+    there are several if the settings ask for them. Raises StartupError."""
     cores = settings.threads or num_cores()
-    is_alone = settings.one_process or cores == 1 or settings.models_dir is not None
-    if is_alone or sys.platform != "linux" or not placement_of(settings).is_native:
-        return 0
-    return settings.engines or math.ceil(cores / _CORES_OF_AN_ENGINE)
+    if settings.one_process or settings.models_dir is not None or sys.platform != "linux":
+        return Topology([])
+    if settings.device.startswith("cuda"):
+        return _on_gpus(settings, cores) if settings.engines else Topology([])
+    placement = placement_of(settings)
+    if not placement.is_native and (placement.is_gpu or not settings.engines):
+        if settings.engines:
+            raise StartupError(
+                "setting engines: with a GPU, device must name it, such as cuda or cuda:0,1"
+            )
+        return Topology([])
+    if cores == 1:
+        return Topology([])
+    count = settings.engines or math.ceil(cores / _CORES_OF_AN_ENGINE)
+    engines = [settings_of_engine(settings, count)] * count
+    return Topology(engines, settings.front_ends or count, placement.is_native)
 
 
-def num_front_ends(settings: Settings, num_engines: int) -> int:
-    """Front ends beside this number of engines: HTTP and texts are about a fifth of the work."""
-    return settings.front_ends or num_engines
+def _on_gpus(settings: Settings, cores: int) -> Topology:
+    kind, _, numbers = settings.device.partition(":")
+    devices = [f"{kind}:{number}" for number in numbers.split(",")] if numbers else [kind]
+    if settings.engines % len(devices):
+        raise StartupError(
+            f"setting engines: must be a multiple of {len(devices)}, the number of GPUs, "
+            f"got {settings.engines}"
+        )
+    share = settings.gpu_share * len(devices) / settings.engines
+    own = _with_shares(settings, settings.engines, {"gpu_share": share})
+    engines = [own.model_copy(update={"device": device}) for device in devices]
+    num_front_ends = min(_FRONT_ENDS_OF_A_GPU * len(devices), max(1, cores // 2))
+    count = settings.engines // len(devices)
+    return Topology(engines * count, settings.front_ends or num_front_ends, shares_weights=False)
 
 
 def settings_of_front_end(settings: Settings, num_front_ends: int) -> Settings:
@@ -39,22 +72,29 @@ def settings_of_front_end(settings: Settings, num_front_ends: int) -> Settings:
 
 
 def settings_of_engine(settings: Settings, num_engines: int) -> Settings:
-    """Its share of the machine and of the limits."""
+    """Its share of a CPU and of the limits."""
     if num_engines == 1:
         return settings
+    cores = settings.threads or num_cores()
+    memory = math.ceil((settings.memory_limit or free_bytes("cpu")) / num_engines)
+    changed = {"threads": max(1, cores // num_engines), "memory_limit": memory}
+    return _with_shares(settings, num_engines, changed)
+
+
+def _with_shares(
+    settings: Settings, num_engines: int, changed: Mapping[str, float | str]
+) -> Settings:
+    """One engine's share of all limits, and what else is changed."""
 
     def share(limit: int) -> int:
         return math.ceil(limit / num_engines)
 
-    cores = settings.threads or num_cores()
     least_rows = settings.max_beam_size if settings.max_rows else 0
-    changed = {
-        "threads": max(1, cores // num_engines),
+    shares = {
         "max_slots": share(settings.max_slots),
         "max_rows": max(least_rows, share(settings.max_rows)),
         "max_waiting_sentences": share(settings.max_waiting_sentences),
         "max_waiting_tokens": share(settings.max_waiting_tokens),
         "cache_bytes": share(settings.cache_bytes),
-        "memory_limit": share(settings.memory_limit or free_bytes("cpu")),
     }
-    return settings.model_copy(update=changed)
+    return settings.model_copy(update={**shares, **changed})

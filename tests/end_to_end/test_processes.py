@@ -76,7 +76,7 @@ def test_without_any_engine_the_server_is_not_ready_until_one_is_back(process: P
         os.kill(pid_of(process, name), signal.SIGKILL)
     until(lambda: not process.is_ready)
     until(lambda: process.is_ready)
-    assert process.translate(**MORNING).json() == {"translatedText": "Guten Morgen."}
+    assert process.translate(**MORNING).json() == RIGHT
 
 
 def test_a_front_end_that_dies_leaves_nothing_running_and_comes_back(process: Process) -> None:
@@ -128,3 +128,22 @@ def test_no_process_stays_when_the_parent_is_killed(process: Process) -> None:
     pids = process.pids
     process.popen.kill()
     until(lambda: not any(map(is_running, pids)), ENDS_SECONDS)
+
+
+def test_with_pytorch_the_engine_loads_what_it_needs_and_the_parent_nothing() -> None:
+    """A parent that has looked for a GPU, or has PyTorch's threads, cannot fork."""
+    options = ("--precision", "bfloat16", "--engines", "1", "--model", "en-de")
+    with server(*options, "--device", "cpu", "--threads", "2") as process:
+        process.wait_until_ready()
+        assert process.translate(**MORNING).json() == RIGHT
+        (state,) = process.get("/models").json()
+        assert state["bytes"] > 10**8
+        maps = {line.path for line in psutil.Process(process.popen.pid).memory_maps()}
+    assert not [path for path in maps if "torch" in path]
+
+
+def test_an_engine_that_cannot_begin_ends_the_server_with_its_reason() -> None:
+    with server("--device", "cuda", "--engines", "1") as process:
+        code, said = process.ended(within_seconds=60)
+    assert code == 2
+    assert "no usable CUDA GPU" in said

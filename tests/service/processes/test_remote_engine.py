@@ -46,7 +46,9 @@ async def pair(
     async with contextlib.AsyncExitStack() as stack:
         engines = [await stack.enter_async_context(engine_of(one, **limits)) for one in runners]
         for engine, process in zip(engines, processes, strict=True):
-            server = EngineServer({"fake": engine}, {"twice": lambda number: 2 * number})
+            server = EngineServer(
+                {"fake": engine}, {"fake": 7}, {"twice": lambda number: 2 * number}
+            )
             ours, theirs = socket.socketpair()
             await stack.enter_async_context(server.running())
             await server.serve(theirs)

@@ -3,30 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from service.models.loading import StartupError
 from service.processes.topology import (
-    num_engines,
-    num_front_ends,
+    Topology,
     settings_of_engine,
     settings_of_front_end,
+    topology_of,
 )
 from service.settings import Settings
+
+
+def on_cpu(**changes: Any) -> Topology:
+    return topology_of(Settings(**{"device": "cpu", "threads": 8, **changes}))
 
 
 @pytest.mark.parametrize(
     ("threads", "count"), [(1, 0), (2, 1), (4, 1), (5, 2), (8, 2), (16, 4), (64, 16)]
 )
 def test_each_four_cores_have_an_engine_and_one_core_one_process(threads: int, count: int) -> None:
-    assert num_engines(Settings(device="cpu", threads=threads)) == count
+    engines, num_front_ends, shares_weights = on_cpu(threads=threads)
+    assert len(engines) == count
+    assert num_front_ends == max(1, count)
+    assert shares_weights
 
 
-def test_who_wants_one_process_or_models_on_demand_gets_one(tmp_path: Path) -> None:
-    assert num_engines(Settings(device="cpu", threads=8, one_process=True)) == 0
-    assert num_engines(Settings(device="cpu", threads=8, models_dir=tmp_path)) == 0
-    assert num_engines(Settings(device="cpu", threads=8, precision="bfloat16")) == 0
-    assert num_engines(Settings(device="cpu", threads=8, engines=3)) == 3
+def test_the_settings_choose_and_models_on_demand_have_one_process(tmp_path: Path) -> None:
+    assert not on_cpu(one_process=True).engines
+    assert not on_cpu(models_dir=tmp_path).engines
+    engines, num_front_ends, _ = on_cpu(engines=3, front_ends=2)
+    assert (len(engines), num_front_ends) == (3, 2)
+
+
+def test_with_pytorch_processes_are_asked_for_and_load_their_own_weights() -> None:
+    assert not on_cpu(precision="bfloat16").engines
+    engines, _, shares_weights = on_cpu(precision="bfloat16", engines=2)
+    assert [engine.threads for engine in engines] == [4, 4]
+    assert not shares_weights
+
+
+def test_each_gpu_has_as_many_engines_and_no_gpu_is_looked_for() -> None:
+    """Whoever looks for a GPU cannot fork any more."""
+    assert not on_cpu(device="cuda").engines
+    engines, num_front_ends, shares_weights = on_cpu(device="cuda:0,2", engines=4, threads=16)
+    assert [engine.device for engine in engines] == ["cuda:0", "cuda:2"] * 2
+    assert {engine.gpu_share for engine in engines} == {0.5}
+    assert (num_front_ends, shares_weights) == (8, False)
+    assert on_cpu(device="cuda", engines=1, threads=2).num_front_ends == 1
+    with pytest.raises(StartupError, match="multiple of 2, the number of GPUs, got 3"):
+        on_cpu(device="cuda:0,2", engines=3)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
@@ -41,9 +69,7 @@ def test_the_engines_share_the_machine_and_no_limit_is_lowered(count: int) -> No
     assert settings_of_engine(Settings(max_slots=0), count).max_slots == 0
 
 
-def test_each_engine_has_a_front_end_and_these_share_the_memory_for_bodies() -> None:
+def test_front_ends_share_the_memory_for_bodies() -> None:
     whole = Settings(max_body_bytes=10**5, max_bodies_bytes=10**6)
-    assert [num_front_ends(whole, count) for count in (1, 4)] == [1, 4]
-    assert num_front_ends(Settings(front_ends=3), 1) == 3
     shares = [settings_of_front_end(whole, count).max_bodies_bytes for count in (1, 3, 50)]
     assert shares == [10**6, 333_334, 10**5]
