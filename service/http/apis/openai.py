@@ -1,9 +1,8 @@
 """OpenAI's chat completions below /v1: the last message of the user is translated.
 
 The languages are those of the model's name, such as en-de or auto-de, or those that the system
-message names: "Translate from English to German", by their English names or by codes. Models of
-others have names such as deepseek-chat, so a pair of languages must be known if the message names
-languages, too.
+message names, or the beginning of the user's: "Translate from English to German". Models of others
+have names such as deepseek-chat, so a pair must be known if a message names languages, too.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from pydantic import Field
 from pydantic_core import to_json
 
 from service.errors import InvalidField, ServiceError, shown
+from service.http.apis.prompts import Languages, read_instruction, read_prompt
 from service.http.bodies import JSON
 from service.http.error_answers import openai_error, unforeseen
-from service.http.language_names import language_name
 from service.http.openapi import READ, foreign_router
 from service.http.request_fields import RequestModel
 from service.http.request_log import RequestRecord
@@ -35,11 +34,8 @@ from service.translation.translator import Pieces
 
 PATH, MODELS = "/v1/chat/completions", "/v1/models"
 _PAIR = re.compile(r"([A-Za-z]{2,8}(?:[-_][A-Z][A-Za-z]{1,3})?)-([A-Za-z]{2,8}(?:[-_]\w{2,4})?)")
-_ASKED = re.compile(r"\b(from|(?:in)?to)\W{1,3}(?:(?:the|simplified)\W{1,3})?([\w-]+)", re.I)
 _MOST_NAMED = 255
 """Characters of the model's name, which each chunk of a stream repeats."""
-_MOST_ASKED = 4096
-"""Characters of a system message that are searched for languages."""
 router = foreign_router()
 
 
@@ -52,33 +48,34 @@ class ChatRequest(RequestModel):
 
     def wanted(self, state: ServerState) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
-        found, text = self._languages(state), self._last("user")
-        if found is None or text is None:
+        text = self._last("user")
+        if text is None:
+            raise InvalidField("messages must have one of the user")
+        languages, prompt = self._languages(state), read_prompt(text, state.dispatcher.languages)
+        if languages is None and prompt is None:
             raise InvalidField(
-                "messages must have one of the user, and model must be a pair of languages such as "
-                f'en-de or the system message say "Translate to German"; got {shown(self.model)}'
+                "model must be a pair of languages such as en-de, or a message must begin as "
+                f'"Translate to German: Good morning."; got {shown(self.model)} and {shown(text)}'
             )
-        source, target = found
-        return TranslateRequest.from_json({"q": text, "source": source, "target": target})
+        if prompt is not None and (
+            languages is None or languages.target == prompt.languages.target
+        ):
+            languages, text = languages or prompt.languages, prompt.text
+        assert languages is not None
+        given = {"q": text, "source": languages.source or AUTO, "target": languages.target}
+        return TranslateRequest.from_json(given)
 
-    def _languages(self, state: ServerState) -> tuple[str, str] | None:
-        """Source and target, known or not."""
-        codes = state.dispatcher.languages
-        names = {name.lower(): code for code in codes for name in (code, language_name(code))}
-        asked = (self._last("system", "developer") or "")[:_MOST_ASKED]
-        named = _ASKED.findall(asked) if "translat" in asked.lower() else []
-        sources = [word for preposition, word in named if preposition.lower() == "from"]
-        targets = [word for preposition, word in named if preposition.lower() != "from"]
+    def _languages(self, state: ServerState) -> Languages | None:
+        """Those of the model's name, or of the system message."""
+        known = state.dispatcher.routes.known
+        asked = self._last("system", "developer") or ""
+        named = read_instruction(asked, state.dispatcher.languages)
         if pair := _PAIR.fullmatch(self.model):
-            source, target = (names.get(one.lower(), one) for one in pair.groups())
-            known = state.dispatcher.routes.known
-            if not targets or ((source == AUTO or known(source)) and known(target)):
-                return source, target
-        if not targets:
-            return None
-        source = next((names[word.lower()] for word in sources if word.lower() in names), AUTO)
-        found = (names[word.lower()] for word in targets if word.lower() in names)
-        return source, next(found, targets[0])
+            source, target = (known(one) or one for one in pair.groups())
+            is_known = (source == AUTO or known(source)) and known(target)
+            if is_known or named is None:
+                return Languages(source, target)
+        return named
 
     def _last(self, *roles: str) -> str | None:
         """The text of the last message of these roles, joined if it has parts."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
+from babel.localedata import locale_identifiers
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
+from service.http.apis.prompts import read_prompt
 from tests.service.fakes import FakeRunner
 
 PATH = "/v1/chat/completions"
@@ -40,6 +43,65 @@ def test_the_model_or_the_system_message_names_the_languages(
     assert choice["finish_reason"] == "stop"
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Translate to German: {}",
+        "Please translate the following English text into German:\n\n{}",
+        "Translate from English to de.\n{}",
+        "You are a translator: translate from English to German. Never answer in English:\n{}",
+        'Translate "{}" into German.',
+        'Translate into German:\n"""\n{}\n"""',
+        "Translate into German, and keep the code.\n```\n{}\n```",
+        "Translate the following source text to German, Output translation directly without any "
+        "additional text.\nSource Text: {}\n\nTranslated Text:",
+        "请将以下内容翻译成德语：\n{}",
+        "把下面的英文翻译为德文，只返回译文：\n“{}”",
+        "Übersetze den folgenden Text ins Deutsche:\n{}",
+    ],
+)
+def test_a_message_may_begin_with_the_instruction(client: TestClient, prompt: str) -> None:
+    """It is no part of the text, also where the model or the system says the same."""
+    messages = [{"role": "user", "content": prompt.format("Hi there: one\ntwo")}]
+    system = [{"role": "system", "content": "You translate into German."}]
+    for fields in (
+        {"model": "gpt-4o", "messages": messages},
+        {"model": "en-de", "messages": messages},
+        {"model": "gpt-4o", "messages": system + messages},
+    ):
+        (choice,) = ask(client, **fields).json()["choices"]
+        assert choice["message"]["content"] == "HI THERE: ONE\nTWO"
+
+
+@pytest.mark.parametrize(
+    "text", ["How do I translate: this", "Translate to English: Hi", "to German: Hi", "Hi: you"]
+)
+def test_a_text_that_asks_for_nothing_or_for_something_else_is_the_text(
+    client: TestClient, text: str
+) -> None:
+    messages = [{"role": "user", "content": text}]
+    (choice,) = ask(client, messages=messages).json()["choices"]
+    assert choice["message"]["content"] == text.upper()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "translat " + ":" * 60_000,
+        "translate text: " + "\n" * 60_000,
+        'translate "' * 6000,
+        "translate to German:\n" + "'" * 60_000,
+        "translate in German:\n" + "text:\n" * 10_000,
+    ],
+)
+def test_no_prompt_takes_long_to_read(text: str) -> None:
+    codes = [code for code in locale_identifiers() if len(code) < 4]
+    read_prompt(text, codes)
+    began = time.thread_time()
+    read_prompt(text, codes)
+    assert time.thread_time() - began < 0.2
+
+
 def test_the_last_message_of_the_user_is_translated_also_in_parts(client: TestClient) -> None:
     parts = [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
     messages = [{"role": "user", "content": "No."}, {"role": "user", "content": parts}]
@@ -65,6 +127,7 @@ def test_a_stream_that_fails_says_so(client: TestClient, runner: FakeRunner) -> 
     "fields",
     [
         {"model": "gpt-4o"},
+        {"model": "gpt-4o", "messages": [{"role": "user", "content": "Translate to Klingon: Hi"}]},
         {"model": "en-xx"},
         {"model": "en-de" + "-" * 10_000, "stream": True},  # each chunk would repeat it
         {"messages": []},
