@@ -112,3 +112,24 @@ def test_traduzir_paginas_web_sends_a_form_and_reads_the_detected_language(
     found = client.post("/translate", content=body, headers=FORM).json()
     assert found["translatedText"] == GERMAN.upper()
     assert found["detectedLanguage"]["language"] == "de"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/translate", {"q": "a=b&c", "source": "en", "target": "de"}, "translatedText"),
+        ("/detect", {"q": "Good morning."}, 0),
+        ("/v2/translate", {"text": ["a=b"], "target_lang": "DE"}, "translations"),
+        ("/language/translate/v2", {"q": "a+b", "source": "en", "target": "de"}, "data"),
+    ],
+)
+def test_curl_sends_json_as_a_form(client: TestClient, path: str, body: Any, field: Any) -> None:
+    """`curl -d '{...}'` without a header."""
+    spelled = json.dumps(body, indent=2)
+    expected = client.post(path, json=body).json()[field]
+    for content in (spelled, f"\n  {spelled}\n", "\ufeff" + spelled):
+        answer = client.post(path, content=content, headers=FORM)
+        assert (answer.status_code, answer.json()[field]) == (200, expected)
+    refused = client.post(path, content=spelled[:-3], headers=FORM)
+    assert refused.status_code == 400
+    assert "JSON" in refused.text
