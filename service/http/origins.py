@@ -10,6 +10,7 @@ answers in no API's format.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import re
 from collections.abc import Collection
 
@@ -25,6 +26,8 @@ _OWN_SITES = ("same-origin", "none")
 for the server. A page cannot change it. It is missing in old browsers, for addresses without TLS
 that are not this machine's, and for websockets."""
 _EXTENSION = re.compile(r"[a-z]+-extension://.*")
+_MOST_TOLD = 32
+_logger = logging.getLogger(__name__)
 _PORT = re.compile(r":\d*$")
 
 
@@ -39,6 +42,8 @@ class OriginRule:
     def __init__(self, origins: Collection[str], hosts: Collection[str]) -> None:
         self._origins, self._hosts = frozenset(origins), frozenset(hosts)
         self._is_any_host = not hosts or EVERY in self._hosts
+        self._told: set[str] = set()
+        """The refusals that the log has: a browser shows its user neither status nor message."""
 
     def check(self, scope: Scope, headers: HeaderValues, *, is_open: bool) -> None:
         """`headers`: those of the scope. Raises InvalidHttp, UnknownHost or ForeignPage."""
@@ -49,11 +54,21 @@ class OriginRule:
             self._require_known(_PORT.sub("", _text(headers[b"host"]).lower()))
         if not is_open and not self._is_own(headers):
             origin = shown(_text(headers.get(b"origin", b"another origin")))
-            raise ForeignPage(f"no page of {origin} may use this server (setting cors_origins)")
+            message = f"no page of {origin} may use this server (setting cors_origins)"
+            self._tell(message)
+            raise ForeignPage(message)
 
     def _require_known(self, name: str) -> None:
         if not (name in self._hosts or name == _LOCALHOST or _is_address(name)):
-            raise UnknownHost(f"{shown(name)} is no name of this server (setting allowed_hosts)")
+            message = f"{shown(name)} is no name of this server (setting allowed_hosts)"
+            self._tell(message)
+            raise UnknownHost(message)
+
+    def _tell(self, message: str) -> None:
+        """Log a refusal once."""
+        if message not in self._told and len(self._told) < _MOST_TOLD:
+            self._told.add(message)
+            _logger.warning("%s", message)
 
     def _is_own(self, headers: HeaderValues) -> bool:
         """Whether a request comes from no page, from one of this server or from an allowed one."""

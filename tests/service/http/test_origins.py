@@ -137,6 +137,23 @@ def test_a_page_whose_name_was_rebound_can_use_no_route(
         check_error(path, body, "allowed_hosts")
 
 
+def test_the_log_names_each_refused_page_and_host_once_and_not_without_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with client_of(allowed_hosts=(NAME,)) as client:
+        for _ in range(3):
+            for headers in ({"Origin": "http://localhost:3000"}, {"Host": "mine.example"}):
+                client.options("/translate", headers={"Host": NAME, **headers})
+        told = [record.getMessage() for record in caplog.records]
+        assert told == [
+            "no page of 'http://localhost:3000' may use this server (setting cors_origins)",
+            "'mine.example' is no name of this server (setting allowed_hosts)",
+        ]
+        for number in range(100):
+            client.get("/models", headers={"Host": f"{number}.example"})
+    assert len(caplog.records) < 50
+
+
 @pytest.mark.parametrize("sender", OWN)
 def test_all_others_can_use_every_route(app: FastAPI, client: TestClient, sender: str) -> None:
     for route in routes(app):
