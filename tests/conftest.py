@@ -20,8 +20,7 @@ from model.network.config import ModelConfig
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # threads that wait busily would slow the other worker
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # waiting busily takes a core from others
 for _name in [name for name in os.environ if name.startswith("DRAGOMAN_")]:
     if not _name.startswith(("DRAGOMAN_FUZZ_", "DRAGOMAN_INSTRUCTION_SET")):
         del os.environ[_name]

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
+from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
 from service.commands.process import described
 from service.settings import DEVICE_PATTERN
 
@@ -46,6 +47,22 @@ class Size(click.ParamType[int]):
             self.fail(f"{value!r} is not a size, such as 500MB or 4GiB", param, context)
 
 
+class Checkpoint(click.Path):
+    """A checkpoint's directory, or the name of a bundled one, as of `serve --model`."""
+
+    name = "checkpoint"
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        if str(value) in BUNDLED_NAMES and not Path(value).exists():
+            value = bundled_checkpoint(str(value))
+        return super().convert(value, param, context)
+
+
 class ReadableFile(click.ParamType[Path]):
     """A readable file; FIFOs and devices only if `may_be_stream`."""
 
@@ -73,6 +90,7 @@ class ReadableFile(click.ParamType[Path]):
         return path
 
 
+CHECKPOINT = Checkpoint()
 DEVICES = Device()
 SIZE = Size()
 FILE = ReadableFile()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
-from service.commands.arguments import DEVICES, DIRECTORY, FILE, PRECISIONS
+from service.commands.arguments import CHECKPOINT, DEVICES, DIRECTORY, FILE, PRECISIONS
 from service.commands.process import exiting_on_interrupt, importing
 
 
@@ -32,7 +32,7 @@ def train(recipe: Path, directory: Path, device: str) -> None:
 
 
 @click.command()
-@click.argument("checkpoint", type=DIRECTORY)
+@click.argument("checkpoint", type=CHECKPOINT)
 @click.option("--recipe", type=FILE, required=True, help="Names the corpora to measure on.")
 @click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True)
 @click.option("--device", type=DEVICES, default="auto", show_default=True)
@@ -87,7 +87,7 @@ def evaluate(
 
 
 @click.command()
-@click.argument("sources", nargs=-1, type=DIRECTORY, required=True)
+@click.argument("sources", nargs=-1, type=CHECKPOINT, required=True)
 @click.argument("destination", type=DIRECTORY)
 @click.option(
     "--rounded",
@@ -112,7 +112,7 @@ def average(sources: tuple[Path, ...], destination: Path, is_rounded: bool) -> N
 
 
 @click.command()
-@click.argument("checkpoint", type=DIRECTORY)
+@click.argument("checkpoint", type=CHECKPOINT)
 @click.option("--recipe", type=FILE, required=True, help="Names the corpora: train and dev sets.")
 @click.option(
     "--sentences",
@@ -139,10 +139,10 @@ def calibrate(checkpoint: Path, recipe: Path, sentences: int) -> None:
 
 
 @click.command()
-@click.argument("directory", type=DIRECTORY, required=False)
+@click.argument("directory", type=CHECKPOINT, required=False)
 @click.option("--machine", is_flag=True, help="Measure the instruction sets of this CPU.")
 def check(directory: Path | None, machine: bool) -> None:
-    """Verify the checkpoint DIRECTORY: sums, sizes, types, ids, and its self-test.
+    """Verify the checkpoint DIRECTORY, such as zh-en: sums, sizes, types, ids, and its self-test.
 
     The self-test is a few translations that the weights gave when they were saved. It is computed
     in float32, whatever a server would use. Also shows the instruction set that a server on this
@@ -226,7 +226,7 @@ def import_(
 
 
 @click.command()
-@click.argument("checkpoint", type=DIRECTORY)
+@click.argument("checkpoint", type=CHECKPOINT)
 @click.argument("destination", type=DIRECTORY)
 @click.option(
     "--format",
@@ -242,7 +242,7 @@ def export(checkpoint: Path, destination: Path, name: str | None) -> None:
     m2m_100 for what was imported from M2M-100 or NLLB-200.
 
     \b
-    dragoman export checkpoints/zh-en exported
+    dragoman export zh-en exported
     """
     with importing():
         from model.exporters.huggingface import export_checkpoint

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -21,22 +22,39 @@ _COLUMNS = "{:<28} {:>9} {:>9} {:>8} {:<9} {:<14} {:<10} {}"
 _HEADER = ("name", "disk", "memory", "million", "precision", "licence", "last use", "languages")
 _MOST_SHOWN = 60
 _DAY_SECONDS = 86_400
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _in_directory(command: _Command) -> _Command:
+    """The option that names the directory, before or after the command's name."""
+    return click.option(
+        "--models-dir",
+        type=DIRECTORY,
+        envvar="DRAGOMAN_MODELS_DIR",
+        show_envvar=True,
+        help="The directory, made if it is missing.",
+    )(command)
+
+
+def _settings(context: click.Context, models_dir: Path | None) -> Settings:
+    """Settings with the directory, which is named here or before."""
+    directory = models_dir or context.obj
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+    settings = read_settings(Settings, {"models_dir": directory} if directory else {})
+    if settings.models_dir is None:
+        fail("name the directory: dragoman models --models-dir DIR ..., or DRAGOMAN_MODELS_DIR")
+    return settings
 
 
 @click.group(invoke_without_command=True)
-@click.option(
-    "--models-dir",
-    type=DIRECTORY,
-    envvar="DRAGOMAN_MODELS_DIR",
-    show_envvar=True,
-    help="The directory, made if it is missing.",
-)
+@_in_directory
 @click.pass_context
 def models(context: click.Context, models_dir: Path | None) -> None:
     """List and change the models of a directory, which servers load on demand.
 
     \b
-    dragoman models --models-dir models pull Helsinki-NLP/opus-mt-de-fr
+    dragoman models pull Helsinki-NLP/opus-mt-de-fr --models-dir models
     dragoman models --models-dir models
     dragoman serve --models-dir models --memory-limit 4GiB
 
@@ -44,14 +62,9 @@ def models(context: click.Context, models_dir: Path | None) -> None:
     slots, million parameters, precision, licence, last use and languages. Servers only read the
     directory, so that several can share it.
     """
-    if models_dir is not None:
-        models_dir.mkdir(parents=True, exist_ok=True)
-    settings = read_settings(Settings, {"models_dir": models_dir} if models_dir else {})
-    if settings.models_dir is None:
-        fail("name the directory: dragoman models --models-dir DIR ..., or DRAGOMAN_MODELS_DIR")
-    context.obj = settings
+    context.obj = models_dir
     if context.invoked_subcommand is None:
-        _list(settings)
+        _list(_settings(context, models_dir))
 
 
 def _list(settings: Settings) -> None:
@@ -85,9 +98,10 @@ def _row(model: StoredModel, settings: Settings) -> tuple[str, ...]:
 @click.option("--replace", is_flag=True, help="Replace a model of this name from elsewhere.")
 @click.option("--source-lang", "sources", multiple=True, help="Language to translate from.")
 @click.option("--target-lang", "targets", multiple=True, help="Language to translate into.")
-@click.pass_obj
+@_in_directory
+@click.pass_context
 def pull(
-    settings: Settings,
+    context: click.Context,
     name: str,
     sha256: str | None,
     revision: str | None,
@@ -95,6 +109,7 @@ def pull(
     replace: bool,
     sources: tuple[str, ...],
     targets: tuple[str, ...],
+    models_dir: Path | None,
 ) -> None:
     """Add the model NAME, or replace it by its current version.
 
@@ -107,7 +122,7 @@ def pull(
         from model.importers.imported import Wanted
         from service.models.pull import Source, pull
 
-    wanted = Wanted(sources, targets)
+    settings, wanted = _settings(context, models_dir), Wanted(sources, targets)
     source = Source(name, max_size, sha256, revision, is_replacing=replace, wanted=wanted)
     model = pull(_store(settings), source)
     memory, precision = _cost(model, settings)
@@ -120,19 +135,23 @@ def pull(
 
 @models.command()
 @click.argument("names", nargs=-1, required=True)
-@click.pass_obj
-def rm(settings: Settings, names: tuple[str, ...]) -> None:
+@_in_directory
+@click.pass_context
+def rm(context: click.Context, names: tuple[str, ...], models_dir: Path | None) -> None:
     """Remove models. A server that has one loaded serves it until it stops or leaves."""
+    store = _store(_settings(context, models_dir))
     for name in names:
-        model = _store(settings).remove(name)
+        model = store.remove(name)
         click.echo(f"removed: {name}, {shown_bytes(model.num_bytes)}")
 
 
 @models.command()
-@click.pass_obj
-def prune(settings: Settings) -> None:
+@_in_directory
+@click.pass_context
+def prune(context: click.Context, models_dir: Path | None) -> None:
     """Remove replaced versions and unfinished downloads."""
-    click.echo(f"removed: {shown_bytes(_store(settings).prune())}")
+    store = _store(_settings(context, models_dir))
+    click.echo(f"removed: {shown_bytes(store.prune())}")
 
 
 def _store(settings: Settings) -> ModelStore:

@@ -9,8 +9,10 @@ import os
 import re
 import socket
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -46,17 +48,37 @@ def assert_refused(arguments: list[str], *words: str) -> None:
     assert_one_line(result.stderr, *words)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("serve", "translate", "train", "evaluate", "average", "calibrate", "check", "import"),
-        *("export", "glossary", "keys", "models", "suggestions"),
-    ],
-)
-def test_every_command_explains_itself(command: str) -> None:
-    result = run(command, "--help")
+def commands(group: click.Group, *before: str) -> Iterator[Sequence[str]]:
+    """The names of all commands, and of those below them."""
+    with click.Context(group) as context:
+        for name in group.list_commands(context):
+            yield *before, name
+            if isinstance(command := group.get_command(context, name), click.Group):
+                yield from commands(command, *before, name)
+
+
+@pytest.mark.parametrize("command", [*commands(dragoman)], ids=" ".join)
+def test_every_command_explains_itself(command: Sequence[str]) -> None:
+    """Also where nothing is set up yet."""
+    result = run(*command, "--help")
     assert result.exit_code == 0
-    assert len(result.output) > 200
+    assert len(result.output) > 100
+
+
+@pytest.mark.parametrize("command", ["check", "export"])
+def test_a_bundled_checkpoint_is_known_by_its_name(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(command, "en-de", *(["out"] if command == "export" else []))
+    assert result.exit_code == 0, result.output
+
+
+def test_the_directory_of_models_is_named_before_or_after_the_command(tmp_path: Path) -> None:
+    named = ("--models-dir", str(tmp_path / "models"))
+    for arguments in (("prune", *named), (*named, "prune"), named):
+        assert run("models", *arguments).exit_code == 0
+    assert_refused(["models", "prune"], "--models-dir")
 
 
 @pytest.mark.parametrize(
