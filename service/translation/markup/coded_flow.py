@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
 import regex
 
 from service.translation.markup.coded_text import Code, CodedText, TextPart, plain_text
-from service.translation.markup.flow import FindKept, Flow, FlowBuilder
+from service.translation.markup.flow import MARK, FindKept, Flow, FlowBuilder
+from service.translation.markup.inline import find_in_branch, message_branches
 from service.translation.markup.page import LONGEST_SYMBOL, MOST_TAGS, has_word, is_note
 from service.translation.placeholders import find_kept
 
@@ -14,7 +19,39 @@ _SPACE = regex.compile(r"([ \t\n\f\r]{2,}+|[\t\n\f\r]|\A )")
 
 def coded_flows(text: CodedText, find: FindKept = find_kept) -> list[Code | Flow]:
     """The flows between the text's stops, and the stops. Linear time."""
-    return _Flows(text, find).flows()
+    return _message_flows(text, find) or _Flows(text, find).flows()
+
+
+def _message_flows(text: CodedText, find: FindKept) -> list[Code | Flow]:
+    """A flow of the branches, if the text is a message of ICU whose pairs are each in a branch."""
+    if not any(isinstance(part, str) and "{" in part for part in text.parts[:1]):
+        return []
+    read = [*_characters(text.parts)]
+    branches = message_branches("".join(part if isinstance(part, str) else MARK for part in read))
+    parts: list[TextPart | Flow] = []
+    position = 0
+    for start, end in branches:
+        branch = CodedText.of(read[start:end])
+        if not _is_balanced(branch):
+            return []
+        parts += read[position:start]
+        parts += coded_flows(branch, functools.partial(find_in_branch, find))
+        position = end
+    flow = FlowBuilder({}, find)
+    flow.add_tag((*parts, *read[position:]), 0, None)
+    return [flow.build()] if branches else []
+
+
+def _characters(parts: Iterable[TextPart]) -> Iterator[TextPart]:
+    for part in parts:
+        yield from part if isinstance(part, str) else (part,)
+
+
+def _is_balanced(text: CodedText) -> bool:
+    """Whether each code of a pair has the other one."""
+    codes = (part for part in text.parts if isinstance(part, Code))
+    numbers = Counter(code.number for code in codes if code.kind in ("open", "close"))
+    return all(count == 2 for count in numbers.values())
 
 
 class _Flows:

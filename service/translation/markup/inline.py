@@ -34,11 +34,11 @@ def text_flow(
     they are kept strings. If it `joins_lines`, a single line break is read as a space, or as
     nothing unless the language `is_spaced`."""
     builder = FlowBuilder({}, find)
-    if branches := _branches(text):
+    if branches := message_branches(text):
         parts: list[str | Flow] = []
         position = 0
         for start, end in branches:
-            branch = text_flow(text[start:end], functools.partial(_find_in_branch, find))
+            branch = text_flow(text[start:end], functools.partial(find_in_branch, find))
             parts += [text[position:start], branch]
             position = end
         builder.add_tag((*parts, text[position:]), 0, None)
@@ -58,7 +58,7 @@ def has_marks(text: str) -> bool:
     return "{" in text or _MARK.search(text) is not None
 
 
-def _branches(text: str) -> list[Span]:
+def message_branches(text: str) -> list[Span]:
     """Where the texts of an ICU message stand, if it is one plural or choice."""
     if not _CHOICE.match(text) or "'{" in text:
         return []
@@ -75,7 +75,7 @@ def _branches(text: str) -> list[Span]:
     return []
 
 
-def _find_in_branch(find: FindKept, text: str) -> Sequence[Span]:
+def find_in_branch(find: FindKept, text: str) -> Sequence[Span]:
     """What stays in a branch: also the sign for the number."""
     return sorted([*find(text), *(Span(*match.span()) for match in _NUMBER.finditer(text))])
 

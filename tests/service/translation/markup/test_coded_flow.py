@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
 import pytest
@@ -77,6 +77,27 @@ def test_the_flows_spell_the_text(text: CodedText) -> None:
 def test_flows_are_what_a_reader_sees(text: str, flows: list[str]) -> None:
     found = [flow.text for flow in coded_flows(coded(text)) if isinstance(flow, Flow)]
     assert found == flows
+
+
+@pytest.mark.parametrize(
+    ("message", "branches"),
+    [
+        ("{n, plural, one {a <0/> b} other {<1>c</1> #<2|>d}}", ["a b", f"c {MARK}", "d"]),
+        ("{n, select, other { {n, plural, one {b<0/>}}}} ", ["b"]),
+        ("{n, plural, one {<0>a} other {b</0>}}", []),
+        ("{n, plural, one {a<0/>} other {b}} c", []),
+    ],
+)
+def test_the_branches_of_a_message_with_codes_are_flows(message: str, branches: list[str]) -> None:
+    found = coded_flows(coded(message))
+    assert CodedText.of(spelled(found)) == coded(message)
+    assert branches_of(found) == branches
+
+
+def branches_of(flows: Iterable[TextPart | Flow]) -> list[str]:
+    tags = [tag for flow in flows if isinstance(flow, Flow) for tag in flow.tags]
+    inner = [part for tag in tags for part in tag.written if isinstance(part, Flow)]
+    return [text for part in inner for text in ([part.text] if part.text else branches_of([part]))]
 
 
 async def translated(texts: Sequence[CodedText]) -> list[CodedText | None]:
