@@ -43,7 +43,11 @@ def _formats() -> dict[str, FileFormat]:
         ((".srt",), "subtitles.parse_srt", "application/x-subrip"),
         ((".vtt",), "subtitles.parse_vtt", "text/vtt"),
         ((".po", ".pot"), "catalogues.parse_po", "text/x-gettext-translation"),
-        ((".xlf", ".xliff"), "xml_catalogues.parse_xliff", "application/xliff+xml"),
+        (
+            (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff"),
+            "xml_catalogues.parse_xliff",
+            "application/xliff+xml",
+        ),
         ((".ts",), "xml_catalogues.parse_qt", "application/x-linguist"),
         ((".json",), "catalogues.parse_json", "application/json"),
         ((".properties",), "catalogues.parse_properties", "text/plain"),

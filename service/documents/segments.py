@@ -90,7 +90,8 @@ class DecodedText(NamedTuple):
 
 
 class TextFile:
-    """A text with places and edits that do not overlap. Other characters stay."""
+    """A text with places and edits that do not overlap. Those at one position are written in order.
+    Other characters stay."""
 
     def __init__(
         self, decoded: DecodedText, places: Iterable[Place], edits: Iterable[Edit] = ()
@@ -114,7 +115,7 @@ class TextFile:
             if place.is_filled or place.segment.text != translation
         ]
         parts, position = [], 0
-        for edit in sorted([*written, *self._edits]):
+        for edit in sorted([*written, *self._edits], key=lambda edit: edit[:2]):
             parts += [self._source[position : edit.start], edit.text]
             position = edit.end
         return self._encode("".join([*parts, self._source[position:]]))

@@ -1,10 +1,14 @@
-"""XLIFF 1.2 and 2, and Qt Linguist's TS: translations are written from sources beside them."""
+"""XLIFF 1 and 2, and Qt Linguist's TS: translations are written from sources beside them."""
 
 from __future__ import annotations
 
+import bisect
+import functools
 import html
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import regex
 
 from service.documents.segments import (
     Edit,
@@ -14,31 +18,52 @@ from service.documents.segments import (
     TextFile,
     has_letters,
 )
-from service.documents.xml_text import InlineContent, Role, XmlText, read_xml
-from service.errors import InvalidDocument
+from service.documents.xliff_codes import pairs_of_codes, role_of, with_escaped_tags
+from service.documents.xml_text import InlineContent, XmlText, read_xml
+from service.errors import InvalidDocument, shown
 from service.translation.markup.coded_text import Text
+from service.translation.markup.elements import is_html
+from service.translation.markup.inline import message_branches
+from service.translation.markup.scanner import Kind
+
+if TYPE_CHECKING:
+    from service.translation.job import TextFormat
 
 _XLIFF, _FILE = frozenset({"xliff"}), frozenset({"file"})
-_PAIRS = frozenset({"g", "pc", "mrk"})
+_MARKS = frozenset({"mrk"})
 _UNITS = frozenset({"trans-unit", "segment"})
-_KEEPING = frozenset({"group", "unit", "trans-unit", "file"})
-_VERSIONS = ("1.2", "2.0", "2.1", "2.2")
+_INHERITING = _UNITS | {"xliff", "file", "body", "group", "unit"}
+_OLD_VERSIONS, _VERSIONS = ("1.0", "1.1", "1.2"), ("2.0", "2.1", "2.2")
+_UNDONE = regex.compile(r"""(?<=\sstate\s*=\s*["'])(?:new|needs-translation|initial)(?=["'])""")
+"""The states of a target, or of a segment in XLIFF 2, that is not translated yet."""
+_CDATA, _CDATA_END = "<![CDATA[", "]]>"
+_REFERENCE = regex.compile(r"&[^;]++;")
+_LINE_BREAK = regex.compile(r"(?<=\S)[ \t]*+[\n\r]\s*+(?=\S)")
+_KEPT_SPACE = regex.compile(r"[\n\r\t]| {2}")
 _TS, _MESSAGE = frozenset({"ts"}), frozenset({"message"})
 _GONE = ("obsolete", "vanished")
 
 
 def parse_xliff(content: bytes, options: FileOptions) -> TextFile:
-    """Units without a target, or with an empty one; with `replaces` all but those that say
-    `translate="no"`. Inline elements are codes."""
-    xml = read_xml(content)
+    """Units and segments that are not translated, by what their target has or their state says;
+    with `replaces` all. Those with `translate="no"` stay. Inline elements are codes.
+
+    Raises InvalidDocument also if translations that stay are in another language.
+    """
+    xml = with_escaped_tags(read_xml(content))
     root = next(iter(xml.starts(_XLIFF)), None)
     version = xml.attribute(root, "version") if root is not None else None
-    if root is None or version not in _VERSIONS:
-        raise InvalidDocument(f"the file is not XLIFF of version {' or '.join(_VERSIONS)}")
-    is_old = version == "1.2"
-    places = list(_unit_places(xml, options))
-    tags, name = (xml.starts(_FILE), "target-language") if is_old else ([root], "trgLang")
-    return TextFile(xml.decoded, places, _new_attributes(xml, tags, name, options.target))
+    if root is None or version not in _OLD_VERSIONS + _VERSIONS:
+        versions = " or ".join(_OLD_VERSIONS + _VERSIONS)
+        raise InvalidDocument(f"the file is not XLIFF of version {versions}")
+    units = _Units(xml, options)
+    found = list(units.found())
+    tags, name = [root], "trgLang"
+    if version in _OLD_VERSIONS:
+        tags, name = xml.starts(_FILE), "target-language"
+    edits = [one for one in found if isinstance(one, Edit)]
+    edits += _language_edits(xml, tags, name, options.target, units.translated)
+    return TextFile(xml.decoded, (one for one in found if isinstance(one, Place)), edits)
 
 
 def parse_qt(content: bytes, options: FileOptions) -> TextFile:
@@ -49,58 +74,159 @@ def parse_qt(content: bytes, options: FileOptions) -> TextFile:
     if not roots:
         raise InvalidDocument("the file is not a TS file of Qt Linguist")
     places = [p for message in xml.starts(_MESSAGE) for p in _message_places(xml, message, options)]
-    return TextFile(xml.decoded, places, _new_attributes(xml, roots, "language", options.target))
+    bare = (root for root in roots if xml.attribute(root, "language") is None)
+    edits = [xml.with_attribute(root, "language", options.target) for root in bare]
+    return TextFile(xml.decoded, places, edits)
 
 
-def _new_attributes(xml: XmlText, tags: list[int], name: str, value: str) -> list[Edit]:
-    """Adds an attribute to each of the tags that does not have it."""
-    bare = (tag for tag in tags if xml.attribute(tag, name) is None)
-    return [xml.new_attribute(tag, name, value) for tag in bare]
+def _language_edits(
+    xml: XmlText, tags: Sequence[int], name: str, target: str, translated: Sequence[int]
+) -> Iterator[Edit]:
+    """Name the target's language in the tags. Raises InvalidDocument if one with another language
+    has a unit that is `translated` inside."""
+    from model.text.tags import nearest  # langcodes takes 25 ms to import
 
-
-def _unit_places(xml: XmlText, options: FileOptions) -> Iterator[Place]:
-    def role(index: int) -> Role:
-        is_protected = xml.attribute(index, "mtype") == "protected"  # in XLIFF 1.2
-        is_kept = is_protected or xml.attribute(index, "translate") == "no"
-        return "pair" if xml.tokens[index].name in _PAIRS and not is_kept else "single"
-
-    content = InlineContent(xml, frozenset(), role)
-    kept_until = lines_until = 0
-    for index in xml.starts(_UNITS | _KEEPING):
-        if index < kept_until:
+    for tag in tags:
+        named = xml.attribute(tag, name) or ""
+        if nearest(named.replace("_", "-"), [target]):
             continue
-        if xml.attribute(index, "xml:space") == "preserve":
-            lines_until = max(lines_until, xml.end_of(index))
-        if xml.attribute(index, "translate") == "no":
-            kept_until = xml.end_of(index)
-        elif xml.tokens[index].name in _UNITS:
-            yield from _targets(xml, index, content, options, keeps_lines=index < lines_until)
+        first = bisect.bisect_right(translated, tag)
+        if named and any(unit < xml.end_of(tag) for unit in translated[first : first + 1]):
+            raise InvalidDocument(
+                f"the target must be the language of the file's translations, {shown(named)}, "
+                f"unless they are replaced; got {shown(target)}"
+            )
+        yield xml.with_attribute(tag, name, target)
 
 
-def _targets(
-    xml: XmlText,
-    unit: int,
-    content: InlineContent,
-    options: FileOptions,
-    *,
-    keeps_lines: bool,
-) -> Iterator[Place]:
-    """The places of a unit's source in its target, which may be new."""
-    named = {xml.tokens[child].name: child for child in xml.children(unit)}
-    source, target = named.get("source"), named.get("target")
-    if source is None or xml.tokens[source].is_empty:
-        return
-    if target is not None:
-        if xml.inner(target).strip() and not options.replaces:
+class _Filling(NamedTuple):
+    """An element whose content is translated, what that replaces, and what is written after it."""
+
+    content: int
+    opening: Edit
+    closing: str
+
+
+class _Units:
+    """The units of an XLIFF file. `translated`: of those found, the ones that stay in words."""
+
+    def __init__(self, xml: XmlText, options: FileOptions) -> None:
+        self._xml, self._replaces = xml, options.replaces
+        role = functools.partial(role_of, xml)
+        self._content = InlineContent(xml, role_of=role, codes=pairs_of_codes(xml))
+        self.translated: list[int] = []
+
+    def found(self) -> Iterator[Place | Edit]:
+        """What is to be filled in. An attribute of an element wins over those around it."""
+        xml = self._xml
+        around = [(len(xml.tokens), "yes", "default")]
+        for index in xml.starts(_INHERITING):
+            while around[-1][0] <= index:
+                around.pop()
+            translate = xml.attribute(index, "translate") or around[-1][1]
+            space = xml.attribute(index, "xml:space") or around[-1][2]
+            around.append((xml.end_of(index), translate, space))
+            if translate != "no" and xml.tokens[index].name in _UNITS:
+                yield from self._unit(index, space)
+
+    def _unit(self, unit: int, space: str) -> Iterator[Place | Edit]:
+        xml = self._xml
+        named = {xml.tokens[child].name: child for child in xml.children(unit)}
+        source, target = named.get("source"), named.get("target")
+        if source is None or not xml.inner(source).strip():
             return
-        opening = xml.without_content(target)
-    else:
-        after = xml.end_of(named.get("seg-source", source))
-        at = xml.tokens[after - 1].end
-        opening = Edit(at, at, f"{_indent(xml, source)}<target>")
-    keeps_lines = keeps_lines or xml.attribute(source, "xml:space") == "preserve"
-    for place in content.places(source, keeps_lines=keeps_lines):
-        yield _filled(place.segment, place.write, opening, "</target>")
+        keeps_space = (xml.attribute(source, "xml:space") or space) == "preserve"
+        undone = [edit for index in (unit, target) if index for edit in self._undone(index)]
+        fillings = list(self._fillings(named, is_undone=bool(undone)))
+        for filling in fillings:
+            yield from self._filled(filling, keeps_space=keeps_space)
+        if fillings:
+            yield from undone
+        is_done = target is not None and has_letters(html.unescape(xml.text(target)))
+        if is_done and not (undone or self._replaces):
+            self.translated.append(unit)
+
+    def _undone(self, index: int) -> Iterator[Edit]:
+        """Says that a unit or target is translated, if it says that it is not."""
+        token = self._xml.tokens[index]
+        found = _UNDONE.finditer(self._xml.source, token.start, token.end)
+        return (Edit(*state.span(), "translated") for state in found)
+
+    def _fillings(self, named: Mapping[str, int], *, is_undone: bool) -> Iterator[_Filling]:
+        """What is to be translated of a unit with these elements: the source or its segments."""
+        xml, source = self._xml, named["source"]
+        last = named.get("seg-source", source)
+        segments = self._segments(last)
+        content = last if segments else source
+        if (target := named.get("target")) is None:
+            at = xml.tokens[xml.end_of(last) - 1].end
+            yield _Filling(content, Edit(at, at, f"{_indent(xml, source)}<target>"), "</target>")
+            return
+        marks = self._segments(target)
+        sources = {marks[number]: segments[number] for number in marks.keys() & segments.keys()}
+        is_new = self._replaces or is_undone or not self._has_content(target)
+        if len(sources) < len(segments) and is_new:
+            sources = {}
+        for index in sorted(sources) or [target]:
+            if is_new or not self._has_content(index):
+                yield _Filling(sources.get(index, content), *xml.emptied(index))
+
+    def _segments(self, index: int) -> dict[str | None, int]:
+        """The segments inside an element of XLIFF 1.2, by their numbers."""
+        marks = self._xml.inside(index, _MARKS)
+        return {
+            self._xml.attribute(mark, "mid"): mark
+            for mark in marks
+            if self._xml.attribute(mark, "mtype") == "seg"
+        }
+
+    def _has_content(self, index: int) -> bool:
+        """Whether an element has text, or codes."""
+        xml = self._xml
+        inner = xml.tokens[index + 1 : xml.end_of(index) - 1]
+        return any(
+            (xml.text_of(token) or "").strip()
+            or (token.kind is Kind.START and token.name not in _MARKS)
+            for token in inner
+        )
+
+    def _filled(self, filling: _Filling, *, keeps_space: bool) -> Iterator[Place | Edit]:
+        """The places of a filling's texts. Without letters it is copied, as what is built from the
+        file has only targets."""
+        xml, (content, opening, closing) = self._xml, filling
+        position, before = content + 1, opening.text
+        texts = []
+        for index in self._segments(content).values() or [content]:
+            if text := self._text(index, keeps_space=keeps_space):
+                texts.append((before + xml.written(position, index + 1), *text))
+                position, before = xml.end_of(index) - 1, ""
+        after = xml.written(position, xml.end_of(content) - 1) + closing
+        if not texts:
+            yield Edit(opening.start, opening.end, before + after)
+        start = opening.start
+        for number, (prefix, segment, spell) in enumerate(texts, 1):
+            suffix = after if number == len(texts) else ""
+            yield _between(start, opening.end, (prefix, suffix), segment, spell)
+            start = opening.end
+
+    def _text(self, index: int, *, keeps_space: bool) -> tuple[Segment, Callable[..., str]] | None:
+        """An element's text, and how its translation is written; None without letters. Text with
+        elements has codes; text alone may be HTML or a message of ICU."""
+        xml, text = self._xml, html.unescape(self._xml.text(index))
+        inner = xml.tokens[index + 1 : xml.end_of(index) - 1]
+        is_plain = all(xml.text_of(token) is not None for token in inner)
+        if is_plain and (is_html(text) or not (keeps_space and _KEPT_SPACE.search(text))):
+            segment = _segment(text, keeps_space=keeps_space)
+            return (segment, _spelling(xml.inner(index))) if has_letters(text) else None
+        places = list(self._content.places(index, keeps_lines=keeps_space))
+        return (places[0].segment, places[0].write) if places else None
+
+
+def _segment(text: str, *, keeps_space: bool) -> Segment:
+    text_format: TextFormat = "text" if message_branches(text) else "auto"
+    if keeps_space:
+        return Segment(text, text_format)
+    return Segment(_LINE_BREAK.sub("\n", text), text_format, split_sentences="nonewlines")
 
 
 def _message_places(xml: XmlText, message: int, options: FileOptions) -> Iterator[Place]:
@@ -112,24 +238,35 @@ def _message_places(xml: XmlText, message: int, options: FileOptions) -> Iterato
     if any(xml.children(source)) or not has_letters(text):  # such as <byte>
         return
     forms = [i for i in xml.children(translation) if xml.tokens[i].name == "numerusform"]
-    name = "numerusform" if forms else "translation"
     for target in forms or [translation]:
         if options.replaces or not xml.inner(target).strip():
-            opening = xml.without_content(target)
-            yield _filled(Segment(text, "auto"), _escaped, opening, f"</{name}>")
+            opening, closing = xml.emptied(target)
+            span = opening.start, opening.end
+            ends = opening.text, closing
+            yield _between(*span, ends, Segment(text, "auto"), _spelling(xml.inner(source)))
 
 
-def _escaped(text: str) -> str:
-    return html.escape(text, quote=False)
+def _spelling(source: str) -> Callable[[str], str]:
+    """How a translation is written where the source is written so."""
+    if source.startswith(_CDATA) and source.find(_CDATA_END) == len(source) - len(_CDATA_END):
+        return lambda text: _CDATA + text.replace("]]>", "]]]]><![CDATA[>") + _CDATA_END
+    references = {html.unescape(one): one for one in _REFERENCE.findall(source)}
+    itself = set(_REFERENCE.sub("", source))
+    spelled = {char: one for char, one in references.items() if char not in itself}
+    gt = ">" if ">" in itself else "&gt;"
+    table = str.maketrans({"&": "&amp;", "<": "&lt;", ">": gt, **spelled})
+    return lambda text: text.translate(table).replace("]]>", "]]&gt;")
 
 
-def _filled(segment: Segment, spell: Callable[[Any], str], opening: Edit, closing: str) -> Place:
-    """The place of a translation between tags."""
+def _between(
+    start: int, end: int, ends: tuple[str, str], segment: Segment, spell: Callable[[Any], str]
+) -> Place:
+    """The place of a translation with what is written before and after it."""
 
     def write(translation: Text) -> str:
-        return opening.text + spell(translation) + closing
+        return ends[0] + spell(translation) + ends[1]
 
-    return Place(opening.start, opening.end, segment, write, is_filled=True)
+    return Place(start, end, segment, write, is_filled=True)
 
 
 def _indent(xml: XmlText, index: int) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import bisect
 import html
 import xml.parsers.expat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 import regex
@@ -31,8 +32,11 @@ _MAX_DEPTH = 200
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _ENCODING = regex.compile(r"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
 _ATTRIBUTE = regex.compile(r"""\s(?P<name>[^\s=<>/]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
-LINE_ENDS = regex.compile(r"((?:(?:_x000D_)?(?:\r\n|\n|\r|&#(?:10|x0*+[Aa]);))++)")
+_LINE_END = r"(?:_x000D_)?(?:\r\n|\n|\r|&#(?:10|x0*+[Aa]);)"
+LINE_ENDS = regex.compile(rf"((?:{_LINE_END})++)")
 """Line breaks in a text that keeps them; `_x000D_` is Excel's carriage return."""
+_KEPT_SPACE = regex.compile(rf"((?:{_LINE_END}|\t|\x20{{2,}})++)")
+"""White space that stays in a text that keeps it."""
 Role = Literal["pair", "script", "single", "stop"]
 """What an element in a text is: tags around text, which may be a subscript or superscript, or a
 code that moves with its neighbours or ends a sentence."""
@@ -41,9 +45,10 @@ code that moves with its neighbours or ends a sentence."""
 class XmlText:
     """A well-formed document as tokens. `partners`: the index of each tag's other tag."""
 
-    def __init__(self, decoded: DecodedText) -> None:
+    def __init__(self, decoded: DecodedText, tokens: Sequence[Token] = ()) -> None:
+        """`tokens`: all of the text, if they are others than the scanner's."""
         self.decoded, self.source = decoded, decoded.text
-        self.tokens = list(scan(self.source))
+        self.tokens = tokens or list(scan(self.source))
         self.partners = pair_tags(self.tokens, void=frozenset())
         self._starts: dict[frozenset[str], list[int]] = {}
 
@@ -62,6 +67,12 @@ class XmlText:
         starts = self.starts(names)
         at = bisect.bisect_right(starts, index)
         return at < len(starts) and starts[at] < self.end_of(index)
+
+    def inside(self, index: int, names: frozenset[str]) -> list[int]:
+        """The indices of the start tags of these names inside an element."""
+        starts = self.starts(names)
+        first = bisect.bisect_right(starts, index)
+        return starts[first : bisect.bisect_left(starts, self.end_of(index), first)]
 
     def end_of(self, index: int) -> int:
         """The index after the element that begins with this token."""
@@ -111,9 +122,13 @@ class XmlText:
                 return match[2] if match[2] is not None else match[3]
         return None
 
-    def new_attribute(self, index: int, name: str, value: str) -> Edit:
-        """Adds an attribute to a start tag that does not have it."""
+    def with_attribute(self, index: int, name: str, value: str) -> Edit:
+        """Gives a start tag an attribute, or another value to that which it has."""
         token = self.tokens[index]
+        for match in _ATTRIBUTE.finditer(self.source, token.start, token.end):
+            if match["name"] == name:
+                start, end = match.span(2 if match[2] is not None else 3)
+                return Edit(start, end, html.escape(value))
         at = token.end - (2 if token.is_empty else 1)
         space = "" if self.source[at - 1].isspace() else " "
         return Edit(at, at, f'{space}{name}="{html.escape(value)}"')
@@ -124,13 +139,13 @@ class XmlText:
         start, end = (token.end, token.end) if token.is_empty else (token.end, last.start)
         return Edit(start, end, "" if token.is_empty else html.escape(text))
 
-    def without_content(self, index: int) -> Edit:
-        """Replaces an element by its start tag alone."""
+    def emptied(self, index: int) -> tuple[Edit, str]:
+        """Removes an element's content -> also the end tag that must be written after a new one."""
         token = self.tokens[index]
-        tag = self.source[token.start : token.end]
-        if token.is_empty:
-            tag = tag[:-2].rstrip() + ">"
-        return Edit(token.start, self.tokens[self.end_of(index) - 1].end, tag)
+        if not token.is_empty:
+            return Edit(token.end, self.tokens[self.end_of(index) - 1].start, ""), ""
+        tag = self.source[token.start : token.end - 2].rstrip()
+        return Edit(token.start + len(tag), token.end, ">"), f"</{token.name}>"
 
     def place(
         self, first: int, last: int, inline: InlineText, write: Callable[[CodedText], str]
@@ -149,9 +164,12 @@ class InlineContent:
         xml: XmlText,
         paragraphs: frozenset[str] = frozenset(),
         role_of: Callable[[int], Role] = lambda _: "single",
+        codes: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
-        """`role_of`: of the element that begins with a token."""
+        """`role_of`: of the element that begins with a token; `codes`: the first token of each
+        element that begins or ends a pair -> that of the other one."""
         self._xml, self._paragraphs, self._role_of = xml, paragraphs, role_of
+        self._codes = codes
         self._inline, self._first, self._keeps_lines = InlineText(escape_markup), 0, False
 
     def all_places(self) -> Iterator[Place]:
@@ -160,7 +178,8 @@ class InlineContent:
             yield from self.places(index)
 
     def places(self, element: int, *, keeps_lines: bool = False) -> Iterator[Place]:
-        """The places of one element's own text, whose line breaks may be ends of sentences."""
+        """The places of one element's own text, whose line breaks, tabs and runs of spaces may be
+        ends of sentences."""
         index, last = element + 1, self._xml.end_of(element) - 1
         self._first, self._keeps_lines = index, keeps_lines
         while index < last:
@@ -179,8 +198,11 @@ class InlineContent:
         """Handle a token or an element -> the index after it."""
         xml, token = self._xml, self._xml.tokens[index]
         tag = xml.written(index, index + 1)
+        if (partner := self._codes.get(index)) is not None:
+            self._add_code(index, partner)
+            return end
         if (text := xml.text_of(token)) is not None:
-            for number, part in enumerate(LINE_ENDS.split(text) if self._keeps_lines else [text]):
+            for number, part in enumerate(_KEPT_SPACE.split(text) if self._keeps_lines else [text]):
                 (self._inline.stop if number % 2 else self._inline.add_markup)(part)
         elif token.kind is Kind.END and not self._is_apart(xml.partners[index]):
             self._inline.close()
@@ -195,6 +217,12 @@ class InlineContent:
             add(xml.written(index, end))
             return end
         return index + 1
+
+    def _add_code(self, index: int, partner: int) -> None:
+        if index < partner:
+            self._inline.open(self._xml.element(index), self._xml.element(partner))
+        else:
+            self._inline.close()
 
     def _end(self, last: int) -> Iterator[Place]:
         """End the text before tokens[last]."""

@@ -186,6 +186,11 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "units.xlf": _repeated(
         b"<trans-unit><source>a</source></trans-unit>", b"<xliff version='1.2'>", b"</xliff>"
     ),
+    "codes.xlf": _repeated(
+        b"<bx/>&lt;b><ex/>&lt;/a><mrk mtype='seg'/>",
+        b"<xliff version='1.2'><trans-unit><source>a",
+        b"</source></trans-unit></xliff>",
+    ),
 }
 
 

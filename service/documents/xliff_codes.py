@@ -1,0 +1,92 @@
+"""The inline elements of XLIFF: those with text inside, and codes, of which two may be a pair. Tags
+that are escaped in a text beside elements are codes, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from service.documents.xml_text import Role, XmlText
+from service.translation.markup.elements import pair_tags
+from service.translation.markup.scanner import Kind, Token
+
+_OPENING, _CLOSING = frozenset({"bpt", "bx", "sc"}), frozenset({"ept", "ex", "ec"})
+_CODES = _OPENING | _CLOSING | {"ph", "it", "sub", "x", "cp", "sm", "em"}
+_TEXTS, _MARK = frozenset({"source", "seg-source", "mrk"}), "mrk"
+_TAG_OF_ANGULAR = regex.compile(r"(?:START|(?P<end>CLOSE))_(?P<name>\w+?)(?:_\d+)?")
+_ESCAPED_TAG = regex.compile(
+    r"&lt;(?P<end>/)?(?P<name>[A-Za-z][\w:-]*+)"
+    r"(?:\s(?:[^<>&/]|/(?!(?:&gt;|>))|&(?![lg]t;))*+)?(?P<empty>/)?(?:&gt;|>)"
+)
+
+
+def role_of(xml: XmlText, index: int) -> Role:
+    """Codes stay as they are, and what must not be translated."""
+    is_protected = xml.attribute(index, "mtype") == "protected"  # in XLIFF 1.2
+    is_kept = is_protected or xml.attribute(index, "translate") == "no"
+    return "single" if is_kept or xml.tokens[index].name in _CODES else "pair"
+
+
+def with_escaped_tags(xml: XmlText) -> XmlText:
+    """The document with the escaped tags in texts that have elements as tokens of their own."""
+    is_mixed = [False] * len(xml.tokens)
+    for text in xml.starts(_TEXTS):
+        if xml.tokens[text].name != _MARK or xml.attribute(text, "mtype") == "seg":
+            inner = range(text + 1, xml.end_of(text) - 1)
+            is_mixed[inner.start : inner.stop] = [any(xml.children(text))] * len(inner)
+    tokens: list[Token] = []
+    for token, is_split in zip(xml.tokens, is_mixed, strict=True):
+        tokens += _split(xml, token) if is_split and token.kind is Kind.TEXT else [token]
+    return XmlText(xml.decoded, tokens)
+
+
+def _split(xml: XmlText, text: Token) -> Iterator[Token]:
+    position = text.start
+    for tag in _ESCAPED_TAG.finditer(xml.source, text.start, text.end):
+        if position < tag.start():
+            yield Token(Kind.TEXT, position, tag.start())
+        yield Token(Kind.OTHER, *tag.span())
+        position = tag.end()
+    if position < text.end:
+        yield Token(Kind.TEXT, position, text.end)
+
+
+def pairs_of_codes(xml: XmlText) -> dict[int, int]:
+    """The index of each code that begins or ends a pair -> that of the other one. Both are in the
+    same element, and pairs are nested. Linear time."""
+    tags: list[Token] = []
+    indices: list[int] = []
+    parents = [0]
+    index = 0
+    while index < len(xml.tokens):
+        token = xml.tokens[index]
+        if tag := _tag_of(xml, index):
+            tags.append(tag._replace(name=f"{parents[-1]} {tag.name}"))
+            indices.append(index)
+            index = xml.end_of(index) - 1
+        elif token.kind is Kind.START and index in xml.partners:
+            parents.append(index)
+        elif token.kind is Kind.END:
+            parents.pop()
+        index += 1
+    pairs = pair_tags(tags, void=frozenset())
+    return {indices[one]: indices[other] for one, other in pairs.items()}
+
+
+def _tag_of(xml: XmlText, index: int) -> Token | None:
+    """A code that may begin or end a pair, as the tag that it stands for."""
+    _, start, end, name, _ = token = xml.tokens[index]
+    if token.kind is Kind.OTHER and (tag := _ESCAPED_TAG.match(xml.source, start, end)):
+        kind = Kind.END if tag["end"] else Kind.START
+        return Token(kind, start, end, f"<{tag['name']}", is_empty=bool(tag["empty"]))
+    if token.kind is not Kind.START or name not in _CODES:
+        return None
+    number = xml.attribute(index, "rid") or xml.attribute(index, "id") or ""
+    if name in _OPENING:
+        return Token(Kind.START, start, end, number)
+    if name in _CLOSING:
+        return Token(Kind.END, start, end, xml.attribute(index, "startRef") or number)
+    if name == "x" and (tag := _TAG_OF_ANGULAR.fullmatch(number)):
+        return Token(Kind.END if tag["end"] else Kind.START, start, end, tag["name"])
+    return None
