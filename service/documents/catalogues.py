@@ -12,12 +12,15 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polib
 import regex
 
+from service.documents.po_header import read_header
 from service.documents.segments import (
     DecodedText,
+    Edit,
     FileOptions,
     Place,
     Segment,
@@ -54,19 +57,27 @@ _MESSAGE_FORMAT = regex.compile(r"\{\d")
 
 
 def parse_po(content: bytes, options: FileOptions) -> TextFile:
-    """PO: entries without a translation, or with `replaces` all. Obsolete entries, flags and the
-    header stay."""
+    """PO: entries without a translation, or with `replaces` all. Obsolete entries and flags stay,
+    and the header but for what a template leaves open."""
     decoded = decode(content)
     text = decoded.text
     starts = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
-    spelling = functools.partial(_po_strings, "\r\n" if "\r\n" in text else "\n")
-    places = [
-        Place(*span, Segment(source), spelling, is_filled=True)
-        for entry in _po_entries(text)
-        if entry.msgid and not entry.obsolete
-        for span, source in _po_unfilled(text, starts[(entry.linenum or 1) - 1], entry, options)
+    entries = [entry for entry in _po_entries(text) if entry.msgid and not entry.obsolete]
+    is_begun = not options.replaces and any(map(_po_is_begun, entries))
+    has_plurals = any(entry.msgid_plural for entry in entries)
+    header = read_header(text, options.target, is_begun=is_begun, has_plurals=has_plurals)
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    filler = _PoFiller(text, line_end, header.num_forms, options.replaces)
+    found = [
+        one for entry in entries for one in filler.fill(starts[(entry.linenum or 1) - 1], entry)
     ]
-    return TextFile(decoded, places)
+    places = [one for one in found if isinstance(one, Place)]
+    return TextFile(decoded, places, [*header.edits, *(e for e in found if isinstance(e, Edit))])
+
+
+def _po_is_begun(entry: polib.POEntry) -> bool:
+    """Whether there is a translation of it."""
+    return bool(entry.msgstr or any(entry.msgstr_plural.values()))
 
 
 def _po_entries(text: str) -> Sequence[polib.POEntry]:
@@ -83,30 +94,51 @@ def _po_entries(text: str) -> Sequence[polib.POEntry]:
         raise invalid("PO", str(error).replace(given, "")[:200] or "it cannot be parsed") from None
 
 
-def _po_unfilled(
-    text: str, start: int, entry: polib.POEntry, options: FileOptions
-) -> Iterator[tuple[tuple[int, int], str]]:
-    """Where the strings to fill stand of the entry that begins at `start`, and their sources."""
-    found = _MSGSTR.search(text, start)
-    if found is None:
-        raise invalid("PO", f"the entry of line {entry.linenum} has no msgstr")
-    while found:
-        form = int(found["form"] or 0)
-        source = entry.msgid_plural if entry.msgid_plural and form else entry.msgid
-        is_done = bool((entry.msgstr_plural or {0: entry.msgstr}).get(form))
-        if has_letters(source) and (options.replaces or not is_done):
-            end = found.start("strings") + len(found["strings"].rstrip())
-            yield (found.start("strings"), end), source
-        found = _MSGSTR.match(text, found.end() + 1)
+class _PoFiller(NamedTuple):
+    """Fills in the entries of a file, which has so many forms of plurals."""
+
+    text: str
+    line_end: str
+    num_forms: int | None
+    replaces: bool
+
+    def fill(self, start: int, entry: polib.POEntry) -> Iterator[Place | Edit]:
+        """What is to be filled in of the entry that begins at `start`. One that is not begun gets
+        as many forms of a plural as the file has."""
+        spans = list(self._spans(start, entry))
+        is_new = bool(entry.msgid_plural) and (self.replaces or not _po_is_begun(entry))
+        wanted = (self.num_forms if is_new else None) or len(spans)
+        done = entry.msgstr_plural or {0: entry.msgstr}
+        last = spans[-1][1]
+        for form in range(wanted):
+            is_plural = entry.msgid_plural and (form or wanted == 1)
+            source = entry.msgid_plural if is_plural else entry.msgid
+            span, before = (last, last), f"{self.line_end}msgstr[{form}] "
+            if form < len(spans):
+                span, before = spans[form], ""
+            if has_letters(source) and (self.replaces or not done.get(form)):
+                spelling = functools.partial(_po_strings, self.line_end, before)
+                yield Place(*span, Segment(source), spelling, is_filled=True)
+        if wanted < len(spans):
+            yield Edit(spans[wanted - 1][1], last, "")
+
+    def _spans(self, start: int, entry: polib.POEntry) -> Iterator[tuple[int, int]]:
+        """Where the strings of each form stand."""
+        found = _MSGSTR.search(self.text, start)
+        if found is None:
+            raise invalid("PO", f"the entry of line {entry.linenum} has no msgstr")
+        while found:
+            yield found.start("strings"), found.start("strings") + len(found["strings"].rstrip())
+            found = _MSGSTR.match(self.text, found.end() + 1)
 
 
-def _po_strings(line_end: str, translation: str) -> str:
-    """A translation as strings of PO."""
+def _po_strings(line_end: str, before: str, translation: str) -> str:
+    """A translation as strings of PO, with what is written before it."""
     lines = [polib.escape(line) for line in translation.splitlines(keepends=True)]
     if len(lines) < 2 and len(translation) <= _WIDTH:
-        return f'"{"".join(lines)}"'
+        return f'{before}"{"".join(lines)}"'
     parts = [part for line in lines for part in _wrapped(line)]
-    return line_end.join(f'"{part}"' for part in ["", *parts])
+    return before + line_end.join(f'"{part}"' for part in ["", *parts])
 
 
 def _wrapped(line: str) -> Iterator[str]:

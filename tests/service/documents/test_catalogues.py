@@ -160,3 +160,39 @@ def test_properties_in_latin_1() -> None:
     parsed = parse_file(b"a=caf\xe9\n", "a.properties", OPTIONS)
     assert parsed.segments[0].text == "café"
     assert parsed.write(["é €"]) == b"a=\xe9 \\u20ac\n"
+
+
+HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset={}\\n"\n{}\n'
+ENTRY = 'msgid "a %d"\nmsgid_plural "b %d"\nmsgstr[0] ""\nmsgstr[1] ""\n'
+OPEN = '"Language: \\n"\n"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"\n'
+FRENCH = '"Language: fr\\n"\n"Plural-Forms: nplurals=2; plural=(n > 1);\\n"\n'
+
+
+@pytest.mark.parametrize("fields", ["", '"Language:\\n"\n', OPEN, FRENCH])
+@pytest.mark.parametrize(
+    ("target", "expected", "forms"),
+    [
+        ("de", "nplurals=2; plural=(n != 1);", ["A %D", "B %D"]),
+        ("zh", "nplurals=1; plural=0;", ["B %D"]),
+        ("ru", "nplurals=3; plural=n % 10 == 1", ["A %D", "B %D", "B %D"]),
+    ],
+)
+def test_a_template_becomes_a_catalogue_of_the_target(
+    fields: str, target: str, expected: str, forms: list[str], tmp_path: Path
+) -> None:
+    content = (HEADER.format("CHARSET", fields) + ENTRY).encode()
+    path = tmp_path / "a.po"
+    path.write_bytes(translated("a.pot", content, replace(OPTIONS, target=target)))
+    read = polib.pofile(str(path))
+    assert read.metadata["Content-Type"] == "text/plain; charset=UTF-8"
+    assert read.metadata["Language"] == target
+    assert read.metadata["Plural-Forms"].startswith(expected)
+    assert [read[0].msgstr_plural[form] for form in range(len(read[0].msgstr_plural))] == forms
+    if msgfmt := shutil.which("msgfmt"):
+        subprocess.run([msgfmt, "--check-header", "-o", "/dev/null", str(path)], check=True)
+
+
+def test_the_header_of_a_catalogue_that_is_begun_stays() -> None:
+    begun = HEADER.format("UTF-8", FRENCH) + 'msgid "yes"\nmsgstr "oui"\n\n' + ENTRY
+    done = translated("a.po", begun.encode(), replace(OPTIONS, target="zh")).decode()
+    assert done == begun.replace('[0] ""', '[0] "A %D"').replace('[1] ""', '[1] "B %D"')
