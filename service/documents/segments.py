@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 
 _LETTER = regex.compile(r"\p{L}")
 _LITERALS = frozenset({"true", "false", "null"})
+_IDENTIFIER = regex.compile(
+    r"""
+    # getting-started text/html;charset=utf-8 @scope/a.b ./a user:read
+    [@~.]{0,2}(?:/?[\p{Ll}\d]++(?:[-_./+:]++[\p{Ll}\d]++)++|/[\p{Ll}\d]++)/?
+        (?:;\ ?[\w-]++=[\w-]++)*+
+    # en-US zh_Hant_TW de_DE.UTF-8
+    |[a-z]{2,3}[-_](?:Han[st]|Latn|Cyrl|Arab|[A-Z]{2}(?![A-Z])|\d{3})(?:[-_.@][\w-]++)*+
+    # Logo@2x.png README.MD
+    |[\w.@+/-]*\w\.(?:[a-z][a-z\d]{1,4}|[A-Z][A-Z\d]{1,4})
+    """,
+    regex.X,
+)
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -193,8 +205,11 @@ def has_letters(text: str) -> bool:
 
 
 def is_worded(value: str) -> bool:
-    """Whether a value of a catalogue has letters and is not a value of a program."""
-    return has_letters(value) and value.strip().lower() not in _LITERALS
+    """Whether a value of a catalogue has letters and is not a value of a program, such as a locale,
+    the name of a file, or small words that are joined by signs."""
+    stripped = value.strip()
+    is_code = stripped.lower() in _LITERALS or _IDENTIFIER.fullmatch(stripped)
+    return has_letters(value) and not is_code
 
 
 def invalid(kind: str, reason: object) -> InvalidDocument:

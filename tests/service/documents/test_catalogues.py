@@ -156,6 +156,50 @@ def test_values_of_programs_stay() -> None:
     assert texts_of("a.properties", b"a=true\nb= False\nc=8080\nd=#fff\n") == ["#fff"]
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("en-US", "zh_Hant_TW", "de_DE.UTF-8", "es-419", "sr-Latn", "getting-started", "btn-2"),
+        *("arrow_right", "text/html", "image/svg+xml", "text/css; charset=utf-8", "user:read"),
+        *("api/v1/users", "./img/logo.png", "/about", "a.b.c", "v1.2.3", "@scope/pkg"),
+        *("README.MD", "Logo@2x.png", "Ger\u00e4t.pdf", "docs/Intro.html"),
+    ],
+)
+def test_identifiers_stay(value: str) -> None:
+    assert texts_of("a.json", json.dumps([value, f" {value}"]).encode()) == []
+    assert texts_of("a.properties", f"a={value}".encode()) == []
+    assert texts_of("a.csv", f'"{value}";x y'.encode()) == ["x y"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "Read-only",
+            "E-Mail",
+            "Yes/No",
+            "save",
+            "The end.",
+            "e.g. this",
+            "Mr.Smith",
+            "OK",
+            "U.S.",
+        ),
+        *(
+            "well-known words",
+            "\u4fdd\u5b58-\u53d6\u6d88",
+            "Open...",
+            "/",
+            "en",
+            "Co-Op",
+            "{a}/b c",
+        ),
+    ],
+)
+def test_words_are_no_identifiers(value: str) -> None:
+    assert texts_of("a.json", json.dumps([value]).encode()) == [value] * (value != "/")
+
+
 def test_properties_in_latin_1() -> None:
     parsed = parse_file(b"a=caf\xe9\n", "a.properties", OPTIONS)
     assert parsed.segments[0].text == "café"
