@@ -16,14 +16,16 @@ from service.translation.language.splitting import CountTokens, split_to_fit
 
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
 _SEPARATOR = r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+|\s{4,}"
+BAR = r"(?<!\S|[(\[{]\s?[^()\[\]{}\s]{0,20}\s)[|\uff5c](?!\S)"
+"""Stands between the entries of a menu, or the forms of a plural; not in `P(A | B)`."""
 EMOJI = (
     r"\p{Regional_Indicator}{2}"
     r"|[0-9#*]\uFE0F?\u20E3"
     r"|(?:[\p{Extended_Pictographic}--[©®™\u2139‼⁉〰〽㊗㊙\u2190-\u21FF]]|\p{Extended_Pictographic}\uFE0F)"
     r"[\p{Emoji_Modifier}\p{Extended_Pictographic}\uFE0F\u200D\U000E0020-\U000E007F]*"
 )
-_KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{EMOJI})+")
-_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f]| {4}")
+_KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI})+")
+_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|]| {4}")
 """What may be kept of an ASCII text."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _DIGIT = regex.compile(r"\d")

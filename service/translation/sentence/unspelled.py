@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import regex
 
 from model.text.spans import Span
-from service.translation.language.segmentation import EMOJI, is_spaced, letters
+from service.translation.language.segmentation import BAR, EMOJI, is_spaced, letters
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
@@ -22,7 +22,7 @@ _SIGN = regex.compile(rf"(?V1){_SIGNS}")
 _BESIDE_LETTERS = r"\p{M}\p{Nd}²³¹⁰⁴-₉"
 _PART, _PART_OF_UNSPACED = (
     regex.compile(
-        rf"(?V1)(?P<emoji>{EMOJI})"
+        rf"(?V1)(?P<end>{EMOJI}|{BAR})"
         rf"|(?P<word>[{letter}][[{letter}]{_BESIDE_LETTERS}]*)"
         rf"|{_SIGNS}\p{{M}}*"
     )
@@ -35,8 +35,8 @@ def find_unspelled(text: str, tokenizer: Tokenizer, language: str) -> Iterator[S
 
     Signs are those of currency, mathematics and units, arrows and the like, if the vocabulary
     lacks them or the model has reserved placeholders; most ASCII signs are left to the model. Emoji
-    are left out, since sentences end there. So are the words of a line of which the vocabulary
-    spells less than half of the letters: it is in another language.
+    and bars between spaces are left out, since sentences end there. So are the words of a line of
+    which the vocabulary spells less than half of the letters: it is in another language.
     """
     has_reserved = tokenizer.reserved > 0
     if not (tokenizer.count_unspelled(text) or (has_reserved and _SIGN.search(text))):
@@ -51,7 +51,7 @@ def find_unspelled(text: str, tokenizer: Tokenizer, language: str) -> Iterator[S
                 if part["word"]:
                     is_found = is_unspelled and has_words
                 else:
-                    is_found = part["emoji"] is None and (is_unspelled or has_reserved)
+                    is_found = part["end"] is None and (is_unspelled or has_reserved)
                 if is_found:
                     yield Span(*part.span())
 
