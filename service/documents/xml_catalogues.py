@@ -41,6 +41,7 @@ _REFERENCE = regex.compile(r"&[^;]++;")
 _LINE_BREAK = regex.compile(r"(?<=\S)[ \t]*+[\n\r]\s*+(?=\S)")
 _KEPT_SPACE = regex.compile(r"[\n\r\t]| {2}")
 _TS, _MESSAGE = frozenset({"ts"}), frozenset({"message"})
+_TRANSLATION = frozenset({"translation"})
 _GONE = ("obsolete", "vanished")
 
 
@@ -68,19 +69,23 @@ def parse_xliff(content: bytes, options: FileOptions) -> TextFile:
 
 def parse_qt(content: bytes, options: FileOptions) -> TextFile:
     """Messages without a translation, or with `replaces` all. What was `unfinished` stays so, for
-    a person to look at; obsolete messages stay."""
+    a person to look at; obsolete messages stay. The language is the target's, unless translations
+    stay."""
     xml = read_xml(content)
     roots = xml.starts(_TS)[:1]
     if not roots:
         raise InvalidDocument("the file is not a TS file of Qt Linguist")
     places = [p for message in xml.starts(_MESSAGE) for p in _message_places(xml, message, options)]
-    bare = (root for root in roots if xml.attribute(root, "language") is None)
-    edits = [xml.with_attribute(root, "language", options.target) for root in bare]
+    is_begun = not options.replaces and any(
+        xml.text(index).strip() for index in xml.starts(_TRANSLATION)
+    )
+    tags = [root for root in roots if not is_begun or xml.attribute(root, "language") is None]
+    edits = _language_edits(xml, tags, "language", options.target)
     return TextFile(xml.decoded, places, edits)
 
 
 def _language_edits(
-    xml: XmlText, tags: Sequence[int], name: str, target: str, translated: Sequence[int]
+    xml: XmlText, tags: Sequence[int], name: str, target: str, translated: Sequence[int] = ()
 ) -> Iterator[Edit]:
     """Name the target's language in the tags. Raises InvalidDocument if one with another language
     has a unit that is `translated` inside."""

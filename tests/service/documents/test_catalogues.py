@@ -240,3 +240,14 @@ def test_the_header_of_a_catalogue_that_is_begun_stays() -> None:
     begun = HEADER.format("UTF-8", FRENCH) + 'msgid "yes"\nmsgstr "oui"\n\n' + ENTRY
     done = translated("a.po", begun.encode(), replace(OPTIONS, target="zh")).decode()
     assert done == begun.replace('[0] ""', '[0] "A %D"').replace('[1] ""', '[1] "B %D"')
+
+
+@pytest.mark.parametrize("translation", ["", "<numerusform/>", "oui"])
+def test_the_language_of_a_ts_file_is_that_of_its_translations(translation: str) -> None:
+    message = "<message><source>{}</source><translation>{}</translation></message>"
+    content = (
+        f"<TS language='fr_FR'>{message.format('yes', translation)}{message.format('no', '')}</TS>"
+    )
+    expected = "fr_FR" if translation == "oui" else "de"
+    assert f"language='{expected}'" in translated("a.ts", content.encode()).decode()
+    assert "language='de'" in translated("a.ts", content.encode(), ALL).decode()
