@@ -10,7 +10,7 @@ import functools
 import itertools
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,6 +53,9 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f"})
 _JSON_TOKEN = regex.compile(r'"(?:[^"\\]++|\\[\s\S])*+(?:"|\\?\Z)(?P<key>\s*+:)?|[\[\]{},]')
 _SURROGATE, _MAX_DEPTH = regex.compile(r"[\ud800-\udfff]"), 500
+_FORM = regex.compile(r"[^|]++")
+_FORMS = regex.compile(r"(?=.*\s)[^|]*+(?<!\s)(?:\|(?=[\p{Lu}\[{:%])[^|]++(?<!\s))++", regex.DOTALL)
+"""Forms of a plural as Laravel writes them: `{0} None|[1,*] Some books`."""
 _MESSAGE_FORMAT = regex.compile(r"\{\d")
 
 
@@ -164,12 +167,24 @@ def parse_json(content: bytes, options: FileOptions) -> TextFile:
         raise invalid("JSON", f"line {error.lineno}") from None
     is_ascii = decoded.text.isascii() and "\\u" in decoded.text
     spelling = json.JSONEncoder(ensure_ascii=is_ascii).encode
-    places = []
+    places: list[Place] = []
     for start, end in _json_values(decoded.text):
         value = json.loads(decoded.text[start:end])
         if is_worded(value) and not _SURROGATE.search(value):
-            places.append(Place(start, end, Segment(value), spelling))
+            places += _json_places(decoded.text, start, end, value, spelling)
     return TextFile(decoded, places)
+
+
+def _json_places(
+    text: str, start: int, end: int, value: str, spelling: Callable[[str], str]
+) -> Iterator[Place]:
+    """The place of a string, or the places of the forms of a plural in it."""
+    if not _FORMS.fullmatch(value):
+        yield Place(start, end, Segment(value), spelling)
+        return
+    for form in _FORM.finditer(text, start + 1, end - 1):
+        read = json.loads(f'"{form.group()}"')
+        yield Place(*form.span(), Segment(read), lambda written: spelling(written)[1:-1])
 
 
 def _refused(name: str) -> object:

@@ -130,6 +130,24 @@ def _upper(value: object) -> object:
 
 
 @pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        ('One "a"|Many b', ['One "a"', "Many b"]),
+        ("{0} no a|[1,*] :n b", ["{0} no a", "[1,*] :n b"]),
+        (":n a|:n b", [":n a", ":n b"]),
+        ("use a|b here", ["use a|b here"]),
+        ("A|B", ["A|B"]),
+        ("a || B", ["a || B"]),
+        ("A | B c", ["A | B c"]),
+    ],
+)
+def test_forms_of_a_plural_in_json_are_texts(value: str, texts: list[str]) -> None:
+    content = json.dumps({"k": value}).encode()
+    assert texts_of("a.json", content) == texts
+    assert json.loads(translated("a.json", content)) == {"k": value.upper()}
+
+
+@pytest.mark.parametrize(
     ("line", "text", "translation", "expected"),
     [
         ("a=b", "b", "c", "a=c"),
