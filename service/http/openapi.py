@@ -24,6 +24,7 @@ from service.http.request_fields import KEY_FIELDS, RequestModel, value_schema
 from service.translation.job import AUTO
 
 READ = ("GET", "HEAD")
+_MOST_EXAMPLES = 10
 Schema = dict[str, Any]
 _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en."
 _TEXTS = ("q", "target_prefix")
@@ -136,10 +137,11 @@ def _not_null(schema: Schema) -> Schema:
 
 
 def _choice(schema: Schema, values: Sequence[str], remark: str = "") -> Schema:
-    """One of the values; any string without any."""
+    """A string, such as these values. They are examples only: clients that are generated from one
+    server's document are used with others."""
     description = f"{schema.get('description', '')} {remark}".strip()
     found = {"type": "string", "description": description}
-    return {**found, "enum": list(values)} if values else found
+    return {**found, "examples": list(values[:_MOST_EXAMPLES])} if values else found
 
 
 def _with_null(fields: Mapping[str, Schema], required: Sequence[str]) -> dict[str, Schema]:
@@ -217,7 +219,18 @@ def described_router(tag: str, *statuses: int, is_described: bool = True) -> API
         tags=[tag],
         responses=describe_errors(*ANYWHERE, *statuses),
         include_in_schema=is_described,
+        generate_unique_id_function=lambda route: route.name,
     )
+
+
+def with_heads(router: APIRouter) -> APIRouter:
+    """The router with a route for HEAD, which needs no description, beside each for GET."""
+    for route in list(router.routes):
+        if isinstance(route, APIRoute) and "GET" in (route.methods or ()):
+            router.add_api_route(
+                route.path, route.endpoint, methods=["HEAD"], include_in_schema=False
+            )
+    return router
 
 
 def foreign_router() -> APIRouter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
@@ -55,6 +55,8 @@ class RequestModel(BaseModel):
     names: ClassVar[frozenset[str]]
     _spelled: ClassVar[frozenset[str]]
     _spelled_in_json: ClassVar[frozenset[str]]
+    _whole: ClassVar[frozenset[str]]
+    """The fields that hold whole numbers, for which JSON Schema allows 8.0."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -62,6 +64,7 @@ class RequestModel(BaseModel):
         super().__pydantic_init_subclass__(**kwargs)
         cls.names, cls._spelled = frozenset(cls.model_fields), _spelled_fields(cls)
         cls._spelled_in_json = cls._spelled & (cls.spelled_in_json or cls._spelled)
+        cls._whole = _fields_of_types(cls, ("integer",))
 
     @classmethod
     def from_json(cls, values: object) -> Self:
@@ -86,6 +89,9 @@ class RequestModel(BaseModel):
                 for name, value in values.items()
                 if value is not None and name in cls.names
             }
+            for name in cls._whole & given.keys():
+                if isinstance(value := given[name], float) and value.is_integer():
+                    given[name] = int(value)
         try:
             return cls.model_validate(given)
         except ValidationError as error:
@@ -262,12 +268,18 @@ def _properties(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
 
 def _spelled_fields(model: type[BaseModel]) -> frozenset[str]:
     """The fields that can hold numbers or flags."""
-    schemas = {name: value_schema(schema) for name, schema in _properties(model).items()}
-    return frozenset(
+    flags = {
         name
-        for name, schema in schemas.items()
-        if schema.get("type") in ("integer", "number", "boolean") or True in schema.get("enum", ())
-    )
+        for name, schema in _properties(model).items()
+        if True in value_schema(schema).get("enum", ())
+    }
+    return _fields_of_types(model, ("integer", "number", "boolean")) | flags
+
+
+def _fields_of_types(model: type[BaseModel], types: Collection[str]) -> frozenset[str]:
+    """The fields whose values have one of these types of JSON Schema."""
+    schemas = {name: value_schema(schema) for name, schema in _properties(model).items()}
+    return frozenset(name for name, schema in schemas.items() if schema.get("type") in types)
 
 
 def _parse_spelled(text: object) -> object:

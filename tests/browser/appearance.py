@@ -284,7 +284,7 @@ def test_every_operation_is_shown_on_any_screen_and_no_other_host_is_asked(
 
 def test_an_operation_is_tried_out(page: Page, site: Site) -> None:
     open_reference(page, site)
-    operation = page.locator("[id='operations-Translation-translate_translate_post']")
+    operation = page.locator("[id='operations-Translation-translate']")
     operation.locator(".opblock-summary-control").click()
     operation.locator(".try-out__btn").click()
     fields = {"q": "a big dog", "source": "en", "target": "de"}

@@ -22,7 +22,7 @@ def main() -> None:
         sent = getattr(models, body).from_dict({"source": "en", "target": "de", **fields})
         return module.sync(client=client, body=sent)
 
-    translate, next_words = "translate_translate_post", "next_words_translate_next_post"
+    translate, next_words = "translate", "translate_next"
     body, next_body = "TranslateRequest", "NextWordsRequest"
     names = {name: next(m for m in dir(models) if m.endswith(name)) for name in (body, next_body)}
     refused = importlib.import_module(f"dragoman_client.api.translation.{translate}")

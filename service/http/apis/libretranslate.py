@@ -22,6 +22,7 @@ from service.http.openapi import (
     describe_body,
     describe_errors,
     described_router,
+    with_heads,
 )
 from service.http.request_fields import NO_SPACE, Code, PreferredLanguages, RequestModel, listed
 from service.http.requests import read_request
@@ -111,19 +112,17 @@ def make_detect_router(offer: Offer) -> APIRouter:
 
 def make_languages_router() -> APIRouter:
     router = described_router("Translation")
-    for method in (router.get, router.head):
-        method(LANGUAGES)(languages)
-    return router
+    router.get(LANGUAGES)(languages)
+    return with_heads(router)
 
 
 def make_page_router(*, has_spec: bool) -> APIRouter:
     """Make the routes that LibreTranslate's clients ask for first."""
     router = described_router(_TITLE)
-    for method in (router.get, router.head):
-        method(SETTINGS)(frontend_settings)
-        if has_spec:
-            method(SPEC, response_class=Response, responses=_ANY_JSON)(spec)
-    return router
+    router.get(SETTINGS)(frontend_settings)
+    if has_spec:
+        router.get(SPEC, response_class=Response, responses=_ANY_JSON)(spec)
+    return with_heads(router)
 
 
 def make_suggest_router(offer: Offer, *, is_on: bool) -> APIRouter:

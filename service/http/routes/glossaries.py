@@ -22,7 +22,13 @@ from service.http.bodies import (
     read_body,
 )
 from service.http.limits import RequestLimits
-from service.http.openapi import WITH_ACCESS, WITH_BODY, describe_errors, described_router
+from service.http.openapi import (
+    WITH_ACCESS,
+    WITH_BODY,
+    describe_errors,
+    described_router,
+    with_heads,
+)
 from service.http.request_fields import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
 from service.http.state import ServerState, server_state
 from service.stores.glossary_files import CSV, TSV, read_entries, write_entries
@@ -75,11 +81,9 @@ def make_router(pairs: Sequence[tuple[str, str]], *, is_on: bool) -> APIRouter:
     not described, and refuse all."""
     router = described_router("Glossaries", *WITH_ACCESS, is_described=is_on)
     router.get(PATH)(list_glossaries)
-    router.head(PATH)(list_glossaries)
     named = _describe(pairs, name=NAME_SCHEMA)
     router.post(PATH, status_code=201, responses=_ERRORS, openapi_extra=named)(create_glossary)
     router.get(_ONE, responses=_ERRORS)(get_glossary)
-    router.head(_ONE, responses=_ERRORS)(get_glossary)
     put = {**_ERRORS, 201: _NEW}
     router.put(
         _ONE,
@@ -88,7 +92,7 @@ def make_router(pairs: Sequence[tuple[str, str]], *, is_on: bool) -> APIRouter:
         openapi_extra=_describe(pairs),
     )(put_glossary)
     router.delete(_ONE, status_code=204, responses=_ERRORS)(remove_glossary)
-    return router
+    return with_heads(router)
 
 
 async def list_glossaries(request: Request) -> dict[str, list[GlossaryDescription]]:

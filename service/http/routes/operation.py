@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from service.errors import InvalidField, InvalidKey, KeyRequired
 from service.http.bodies import JSON
-from service.http.openapi import WITH_ACCESS, describe_errors, described_router
+from service.http.openapi import WITH_ACCESS, describe_errors, described_router, with_heads
 from service.http.state import server_state
 from service.models.served import ModelState
 
@@ -37,10 +37,10 @@ class Health(BaseModel):
 def make_health_router() -> APIRouter:
     """Make the routes of the probes, which are asked often and cost little."""
     router = described_router("Operation")
-    for path, endpoint in {HEALTH: health, LIVE: live, READY: ready}.items():
-        for method in (router.get, router.head):
-            method(path, response_model=Health)(endpoint)
-    return router
+    router.get(HEALTH, response_model=Health)(health)
+    router.get(LIVE, name="health_live", response_model=Health)(live)
+    router.get(READY, name="health_ready", response_model=Health)(ready)
+    return with_heads(router)
 
 
 async def health(request: Request) -> Response:
@@ -62,9 +62,8 @@ async def ready(request: Request) -> Response:
 def make_metrics_router(*, is_described: bool) -> APIRouter:
     """Make the route. `is_described`: whether it is served where the description is."""
     router = described_router("Operation", is_described=is_described)
-    for method in (router.get, router.head):
-        method(METRICS, response_class=Response, responses=_PAGE)(metrics)
-    return router
+    router.get(METRICS, response_class=Response, responses=_PAGE)(metrics)
+    return with_heads(router)
 
 
 async def metrics(request: Request) -> Response:
@@ -89,11 +88,10 @@ class ModelStatus(BaseModel):
 
 def make_models_router() -> APIRouter:
     router = described_router("Operation", *WITH_ACCESS)
-    for method in (router.get, router.head):
-        method(MODELS)(list_models)
+    router.get(MODELS)(list_models)
     errors = describe_errors(InvalidField.status)
-    router.post(_RELOAD, responses=errors)(reload)
-    return router
+    router.post(_RELOAD, name="reload_model", responses=errors)(reload)
+    return with_heads(router)
 
 
 async def list_models(request: Request) -> list[ModelStatus]:

@@ -89,6 +89,7 @@ def make_router(offer: Offer) -> APIRouter:
         NEXT_WORDS,
         next_words,
         methods=["POST"],
+        name="translate_next",
         response_model=NextWords,
         responses=describe_errors(*WITH_BODY),
         openapi_extra=describe_body(NextWordsRequest, offer, _NEXT_EXAMPLE),

@@ -3,6 +3,8 @@ records in which the server keeps more."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,30 @@ def closed(schema: Any) -> Any:
         return schema
     more = {"additionalProperties": False} if "properties" in schema else {}
     return {**{name: closed(value) for name, value in schema.items()}, **more}
+
+
+def test_operations_have_names_that_clients_are_generated_with(tmp_path: Path) -> None:
+    with client_of(database=tmp_path / "server.db", suggestions=True) as client:
+        document = client.get("/openapi.json").json()
+    operations = [one for path in document["paths"].values() for one in path.items()]
+    assert {method for method, _ in operations} <= {"get", "post", "put", "delete"}
+    names = [operation["operationId"] for _, operation in operations]
+    assert len(set(names)) == len(names)
+    assert {"translate", "translate_next", "detect", "languages", "list_glossaries"} <= {*names}
+    assert all(re.fullmatch("[a-z_]{4,20}", name) for name in names), names
+    fields = document["paths"]["/translate"]["post"]["requestBody"]["content"]["application/json"]
+    for name in ("source", "target", "model"):  # a client is used with other servers, too
+        assert "enum" not in json.dumps(fields["schema"]["properties"][name])
+
+
+@pytest.mark.parametrize("k", [8, 8.0])
+def test_a_whole_number_may_be_spelled_with_a_fraction_of_zero(k: object) -> None:
+    """As JSON Schema says."""
+    with client_of() as client:
+        for field, path in (("k", "/translate/next"), ("beam_size", "/translate")):
+            assert client.post(path, json={**FIELDS, field: k}).status_code == 200
+            refused = client.post(path, json={**FIELDS, field: 8.5})
+            assert refused.json()["code"] == "invalid_field"
 
 
 @pytest.mark.parametrize(("path", "body"), REQUESTS)
