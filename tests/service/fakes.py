@@ -334,7 +334,7 @@ async def arrived(engine: Engine) -> None:
     """Wait until what was submitted and cancelled until now has arrived at the engine."""
     await asyncio.sleep(0)
     if isinstance(engine, _FarEngine):
-        await engine.process.ask(_ECHO, float)
+        await engine.process.ask(_ECHO, float, 1.0)
 
 
 _ECHO = "echo"
@@ -358,7 +358,8 @@ class _FarEngine(RemoteEngine):
 @contextlib.asynccontextmanager
 async def _far(engine: Engine) -> AsyncGenerator[Any]:
     answers = {_ECHO: lambda number: number}
-    server, process = EngineServer({"fake": engine}, answers), EngineProcess(lambda _: None)
+    server = EngineServer({"fake": engine}, {"fake": 7}, answers)
+    process = EngineProcess(lambda _: None)
     ours, theirs = socket.socketpair()
     async with server.running():
         await server.serve(theirs)
