@@ -228,19 +228,28 @@ class Assembly:
         )
 
     def _checks(self, sentence: Sentence, version: Version, best: Hypothesis) -> list[Check]:
-        tags = [item for items in sentence.tag_items for item in items if isinstance(item, str)]
-        attributes = dict.fromkeys(sentence.attributes, ())
         target = read(sentence, version)
         found = check_sentence(
             sentence.read(),
             target,
             (self.work.source, self.work.target),
-            ("".join(tags), plain_text(render(sentence, version, attributes)) if tags else ""),
+            _tags(sentence, version),
             is_complete=best.finish_reason == "stop",
         )
         words = omitted(sentence.text, version.links, self.work.source)
         more = check_terms(version.lost), check_omitted(words)
         return [*found, *(check for check in more if check)]
+
+
+def _tags(sentence: Sentence, version: Version) -> tuple[str, str]:
+    """What a sentence with tags and its translation are written with."""
+    if not sentence.tags:
+        return "", ""
+    written = [*sentence.tag_items, *(kept.written for kept in sentence.kept)]
+    tags = [item for items in written for item in items if isinstance(item, str)]
+    return "".join(tags), plain_text(
+        render(sentence, version, dict.fromkeys(sentence.attributes, ()))
+    )
 
 
 def _untranslated(sentence: Sentence) -> Version:

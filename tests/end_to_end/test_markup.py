@@ -198,6 +198,32 @@ def test_numbers_come_through(
     assert ("{name}" in found) == ("{name}" in text)
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "text"),
+    [
+        ("en", "de", "Page {0} of {1}"),
+        ("en", "de", "Hello {0}, welcome!"),
+        ("en", "de", "Open the {0} file, then {1} it."),
+        ("en", "zh", "You have {0} new messages from {1}."),
+        ("zh", "en", "请点击 {0} 按钮保存文件。"),
+    ],
+)
+def test_elements_without_text_are_translated_like_placeholders(
+    translator: OfflineTranslator, source: str, target: str, text: str
+) -> None:
+    for tag in (r'<x id="\1"/>', r'<ph id="\1"></ph>', r'<ph translate="no" id="\1"> </ph>'):
+        page = re.sub(r"\{(\d)\}", tag, text)
+        expected = re.sub(r"\{(\d)\}", tag, translator.translate(text, source, target))
+        assert translator.translate(page, source, target, "html") == expected
+
+
+def test_elements_that_are_kept_are_no_fault(client: TestClient) -> None:
+    page = "<p><b>Hello</b> <code>abc</code>, see <x/> there.</p>"
+    fields = {"q": page, "source": "en", "target": "de", "format": "html", "details": True}
+    (sentence,) = client.post("/translate", json=fields).json()["details"][0]["sentences"]
+    assert sentence["checks"] == []
+
+
 def test_an_amount_keeps_its_sign(translator: OfflineTranslator) -> None:
     text = "Der Umsatz stieg um 4,3 % auf 10 Milliarden € und von £1234 auf £98765."
     found = translator.translate(text, "de", "en")

@@ -85,9 +85,19 @@ class _Flows:
         elif part.is_script and (end := self._note_until(index)):
             flow.add_tag(self._parts[index:end], index, None)
             return end
+        elif part.kind == "single" and flow.takes_word(self._char_after(index + 1)):
+            flow.add_kept(part, "")
         else:
             flow.add_tag((part,), index, self._partners.get(index))
         return index + 1
+
+    def _char_after(self, index: int) -> str:
+        """The first character of the flow's text from this part on; "" at its end."""
+        for part in self._parts[index : index + MOST_TAGS]:
+            text = part if isinstance(part, str) else part.text
+            if text or (isinstance(part, Code) and part.kind == "stop"):
+                return text[:1]
+        return ""
 
     def _add_text(self, text: str) -> None:
         """Add text, in which white space reads as one space."""

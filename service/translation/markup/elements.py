@@ -96,18 +96,33 @@ def pair_tags(tokens: Sequence[Token], void: frozenset[str] = _VOID) -> dict[int
 
 
 def inline_names(source: str, tokens: Sequence[Token]) -> frozenset[str]:
-    """The names of inline elements: HTML's, and unknown ones that stand directly beside text."""
+    """The names of inline elements: HTML's, and unknown ones that stand directly beside text, also
+    where HTML's enclose them. Linear time."""
     found: set[str] = set()
     for index, token in enumerate(tokens):
         if token.kind not in (Kind.START, Kind.END) or is_known(token.name):
             continue
         before = token.kind is Kind.START or token.is_empty
         after = token.kind is Kind.END or token.is_empty
-        if (before and _is_text(source, tokens, index - 1)) or (
-            after and _is_text(source, tokens, index + 1)
+        if (before and _is_text(source, tokens, _outside(tokens, index, Kind.START))) or (
+            after and _is_text(source, tokens, _outside(tokens, index, Kind.END))
         ):
             found.add(token.name)
     return _INLINE | found
+
+
+def _outside(tokens: Sequence[Token], index: int, kind: Kind) -> int:
+    """The index of the token before a tag and the start tags of HTML's inline elements around it,
+    or after it and their end tags."""
+    step = -1 if kind is Kind.START else 1
+    index += step
+    while 0 <= index < len(tokens) and _is_inline_tag(tokens[index], kind):
+        index += step
+    return index
+
+
+def _is_inline_tag(token: Token, kind: Kind) -> bool:
+    return token.kind is kind and token.name in _INLINE
 
 
 def list_links(source: str, tokens: Sequence[Token], partners: Mapping[int, int]) -> frozenset[int]:

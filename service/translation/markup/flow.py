@@ -27,6 +27,8 @@ _SIGNS = regex.compile(r"(?=.*[\p{N}+−-])[^\p{L}\s]++")
 _ALPHANUMERIC = regex.compile(r"[[\p{L}\p{N}]--\p{Han}]", regex.VERSION1)
 _ORDINAL = regex.compile(r"\p{N}++(?:st|nd|rd|th)", regex.IGNORECASE)
 _LONGEST_FORMULA = 30
+_LETTER = regex.compile(r"[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]]", regex.V1)
+_END = regex.compile(r"[.,;!?…。，；！？)\]}’”»]")
 CONTENT_ESCAPES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -123,7 +125,7 @@ class FlowBuilder:
     def __init__(self, escapes: Mapping[str, str], find_kept: FindKept) -> None:
         self._escapes, self._find_kept = escapes, find_kept
         self._parts: list[str] = []
-        self._length = 0
+        self._length, self._has_text = 0, False
         self._tags: list[Tag] = []
         self._written: dict[int, tuple[TextPart, ...]] = {}
         self._kept: dict[int, Kept] = {}
@@ -137,11 +139,20 @@ class FlowBuilder:
         """Its last characters."""
         return "".join(part[-4:] for part in self._parts[-4:])
 
+    def takes_word(self, after: str, *, at_end: bool = True) -> bool:
+        """Whether what comes next stands where a word would: not at the beginning, and neither what
+        is before nor what comes `after` it touches it; `at_end`: also as the last of the flow."""
+        before = self.end[-1:]
+        if not self._has_text or _LETTER.match(before) or _END.match(before):
+            return False
+        return not _LETTER.match(after) if after else at_end
+
     def add(self, text: str) -> None:
         """Add characters that are written as themselves."""
         if text:
             self._parts.append(text)
             self._length += len(text)
+            self._has_text = self._has_text or not text.isspace()
 
     def add_written(self, char: str, written: TextPart) -> None:
         """Add one character that is written otherwise."""

@@ -11,6 +11,7 @@ import regex
 
 from service.translation.markup.elements import (
     inline_names,
+    is_known,
     keeps_content,
     keeps_itself,
     list_links,
@@ -46,6 +47,8 @@ LONGEST_SYMBOL, MOST_TAGS = 12, 6
 _NUMBER = regex.compile(r"[\[(]?[\d,–*†‡§]+[\])]?")
 _NOTED = regex.compile(r"(?:\p{L}\p{Ll}{2}|\p{Lo}|[.,;:!?\"”’)。，；：！？」』])\Z")
 """What a note's number stands after; it is a part of a formula after other letters and digits."""
+_ICONS = frozenset({"i", "img", "span", "svg"})
+"""HTML's inline elements that may stand for a word although they have no text."""
 _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uFE0F?\s*+", regex.V1)
 _LEGACY = "|".join(sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len, reverse=True))
 """Names of references that need no semicolon. HTML reads them in attributes only if no letter,
@@ -114,6 +117,9 @@ class _Page:
         elif token.kind is Kind.START and (end := self._kept_until(index)):
             self._keep_element(index, end)
             return end
+        elif token.kind is Kind.START and (end := self._empty_until(index)):
+            self._add_empty(index, end)
+            return end
         else:
             self._add_tag(index)
         return index + 1
@@ -156,8 +162,41 @@ class _Page:
         read = "".join(run.read or run.written for text in inner for run in read_runs(text))
         if has_word(read):
             self._flow.add_kept(written, read)
+        elif read.strip():
+            self._flow.add_tag((written,), start, None)
+        else:
+            self._add_empty(start, end)
+
+    def _empty_until(self, index: int) -> int | None:
+        """The index after an inline element without text and attributes with text; None for any
+        other."""
+        tag, end = self._tokens[index], self._partners.get(index, index) + 1
+        if tag.name not in self._inline or end > index + 3:
+            return None
+        inner = self._tokens[index + 1 : end - 1]
+        has_text = any(t.kind is not Kind.TEXT or not self._written(t).isspace() for t in inner)
+        return None if has_text or len(self._tag_parts(tag)) > 1 else end
+
+    def _add_empty(self, start: int, end: int) -> None:
+        """Add an element without text: as a word if it stands in the place of one."""
+        written = self._source[self._tokens[start].start : self._tokens[end - 1].end]
+        name = self._tokens[start].name
+        is_unknown = not is_known(name)
+        if (is_unknown or name in _ICONS) and self._flow.takes_word(
+            self._char_after(end), at_end=is_unknown
+        ):
+            self._flow.add_kept(written, "")
         else:
             self._flow.add_tag((written,), start, None)
+
+    def _char_after(self, index: int) -> str:
+        """The first character of the flow's text from this token on; "" at its end."""
+        for token in self._tokens[index : index + MOST_TAGS]:
+            if token.kind is Kind.TEXT:
+                return html.unescape(self._source[token.start : min(token.end, token.start + 9)])[0]
+            if token.kind is not Kind.OTHER and token.name not in self._inline:
+                break
+        return ""
 
     def _add_tag(self, index: int) -> None:
         token = self._tokens[index]

@@ -140,7 +140,8 @@ class Carriers:
     def _has_more(self, text: str) -> bool:
         """Whether a kept string stands in the translation besides its marks, and not in the
         source."""
-        return any(occurs(kept, text) and not occurs(kept, self.marked) for kept in self._kept)
+        shown = filter(None, self._kept)
+        return any(occurs(kept, text) and not occurs(kept, self.marked) for kept in shown)
 
 
 def most_carriers(text: str, num_reserved: int) -> int:

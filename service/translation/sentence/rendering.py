@@ -35,7 +35,8 @@ def read(sentence: Sentence, translation: Version) -> str:
 
 
 def read_links(sentence: Sentence, translation: Version) -> Sequence[AlignmentLink]:
-    """The translation's links, in offsets of the sentence and the translation as they read."""
+    """The translation's links, in offsets of the sentence and the translation as they read; what
+    reads as nothing has none."""
     if not sentence.kept:
         return translation.links
     kept = [string.text for string in sentence.kept]
@@ -45,6 +46,7 @@ def read_links(sentence: Sentence, translation: Version) -> Sequence[AlignmentLi
     return [
         AlignmentLink(sources[a], sources[b], targets[c], targets[d], weight)
         for a, b, c, d, weight in translation.links
+        if sources[a] < sources[b]
     ]
 
 
