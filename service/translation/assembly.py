@@ -167,8 +167,8 @@ class Assembly:
     def _versions(
         self, sentence: Sentence, entry: Entry, hypotheses: Sequence[Hypothesis]
     ) -> Iterator[Version | None]:
-        """The hypotheses, None for those that lost or doubled a kept string. Only the best is
-        aligned: the others take over its links."""
+        """The hypotheses, None for those that are empty, or lost or doubled a kept string. Only the
+        best is aligned: the others take over its links."""
         best = hypotheses[0]
         best_links: Sequence[AlignmentLink] = ()
         for hypothesis in hypotheses:
@@ -178,13 +178,15 @@ class Assembly:
                 links = self._moved(best, best_links, hypothesis) if best_links else ()
             elif best.attention is not None:
                 links = best_links = self._links(entry.text, target, best)
-            is_lost = bool(sentence.kept) and entry.carriers is None
+            is_lost = not target.strip() or (bool(sentence.kept) and entry.carriers is None)
             version = Version(target, links)
             yield None if is_lost else leave(entry.stages, version) if entry.stages else version
 
     def _completed(self, sentence: Sentence, entry: Entry, best: Hypothesis) -> Version:
-        """The translation with each kept string once."""
+        """The translation with each kept string once; the sentence itself if that is empty."""
         target = self._tokenizer.decode(best.ids)
+        if not target.strip():
+            return _untranslated(sentence)
         completed = entry.carriers.completed(target) if entry.carriers else target
         links = self._links(entry.text, target, best) if completed == target else ()
         return leave(entry.stages, Version(completed, links)) or _untranslated(sentence)
@@ -253,7 +255,8 @@ def _tags(sentence: Sentence, version: Version) -> tuple[str, str]:
 
 
 def _untranslated(sentence: Sentence) -> Version:
-    return Version(sentence.text, order=range(len(sentence.kept)))
+    links = [AlignmentLink(*word, *word, 1.0) for word in words(sentence.text, ())]
+    return Version(sentence.text, links, range(len(sentence.kept)))
 
 
 def _faults(sentence: Sentence, versions: Sequence[Version | None]) -> list[float]:

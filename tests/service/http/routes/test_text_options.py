@@ -195,6 +195,14 @@ def test_a_string_that_the_model_loses_is_put_back(
     assert [found.count(string) for string in kept] == [1] * len(kept)
 
 
+@pytest.mark.parametrize("empty", ["", " "])
+def test_no_sentence_becomes_empty(client: TestClient, runner: FakeRunner, empty: str) -> None:
+    runner.garbled = {"OF": empty}
+    texts = ["of", "one. of", "<p><i>of</i> </p>"]
+    answer = by_json(client, q=texts, format="html", details=True)
+    assert answer["translatedText"] == ["of", "ONE. of", "<p><i>of</i> </p>"]
+
+
 def test_a_link_on_a_symbol_is_not_shown_to_the_network(
     client: TestClient, runner: FakeRunner
 ) -> None:
