@@ -33,6 +33,11 @@ from service.http.limits import RequestLimits
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART, NO_BODY = "multipart/form-data", ""
+_HALF = re.compile(
+    r"(?<!\\)((?:\\\\)*+)(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
+"""The escape of one half of a character beyond 16 bits, without the other: clients cut texts."""
 _IDENTITY = "identity"
 _CHARSET = re.compile(r";\s*charset=\"?([^\s;\"]+)", re.IGNORECASE)
 _UTF_8 = ("utf-8", "utf8", "us-ascii")
@@ -155,7 +160,8 @@ def _room_for(request: Request, max_bytes: int) -> AbstractContextManager[None]:
 def parse_json(
     body: bytes, limits: RequestLimits, name: str = "body", max_values: int | None = None
 ) -> object:
-    """Parse JSON; drop a byte order mark. Raises InvalidJson, or BodyTooLarge (too many values).
+    """Parse JSON; drop a byte order mark, and read half a character as U+FFFD. Raises InvalidJson,
+    or BodyTooLarge (too many values).
 
     Parsing 1 MB of small values would block the event loop for 100 ms. `max_values`: None for what
     a list of texts needs.
@@ -170,6 +176,9 @@ def parse_json(
         beginning = body[:_JUDGED_BYTES].decode("utf-8", "ignore")
         from_json(beginning, allow_inf_nan=False, allow_partial=True)
     except ValueError as error:
+        text = body.decode("latin-1")
+        if (whole := _HALF.sub(r"\1\\ufffd", text)) != text:
+            return parse_json(whole.encode("latin-1"), limits, name, max_values)
         raise InvalidJson(f"the {name} is not valid JSON: {printable(str(error))}") from error
     raise BodyTooLarge(f"the {name} has {num_values} JSON values, at most {max_values} are allowed")
 

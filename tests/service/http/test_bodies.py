@@ -154,6 +154,12 @@ def test_what_is_within_the_bounds_is_parsed_as_ever(value: Any) -> None:
     assert parse_json(body, LIMITS) == json.loads(body)
 
 
+@given(st.text('\ud83d\ude00a\\"😀', max_size=9))
+def test_half_a_character_is_read_as_the_replacement_character(text: str) -> None:
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert parse_json(json.dumps({"q": text}).encode(), LIMITS) == {"q": whole}
+
+
 @settings(max_examples=20)
 @given(count=st.integers(10_501, 12_000), filler=st.sampled_from(["0", '""', '"\\""', "[]", "{}"]))
 def test_what_has_more_values_than_allowed_is_refused(count: int, filler: str) -> None:
