@@ -187,6 +187,7 @@ def found(text: str, tokenizer: Tokenizer, language: str = "en") -> list[str]:
         ("File → Save ♪ § 5", ["→", "♪", "§"]),
         ("½ of ① is 5²", ["½", "①", "²"]),
         ("a|b | c < (d | e)", ["|", "<", "|"]),
+        ("Use \\ or { a }, tea · milk, l·l", ["\\", "{", "}", "·"]),
         ("Dvořák’s friend Søren lives in Łódź.", ["Dvořák", "Søren", "Łódź"]),
         ("Dvor\u030ca\u0301k is here", ["Dvor\u030ca\u0301k"]),
         ("8 km² of CO₂", ["km²", "CO₂"]),
@@ -204,6 +205,7 @@ def test_signs_and_words_that_the_vocabulary_lacks_are_found(
 def test_chinese_characters_of_a_chinese_text_are_left_to_the_model() -> None:
     assert ZH_EN.count_unspelled("喆") == 1
     assert found("陶喆是歌手。", ZH_EN, "zh") == []
+    assert found("克里斯 · 坎扬来了。", ZH_EN, "zh") == []
     assert found("他叫Dvořák。", ZH_EN, "zh") == ["Dvořák"]
 
 
