@@ -18,6 +18,7 @@ from service.translation.language.segmentation import (
     is_one_sentence,
     is_spaced,
 )
+from service.translation.language.widths import FULL_WIDTH, in_half_width
 from service.translation.markup.coded_flow import coded_flows
 from service.translation.markup.coded_text import CodedText, Text
 from service.translation.markup.elements import is_html
@@ -112,6 +113,7 @@ class Preparation:
             and self._keep is None
             and not has_kept(text)
             and not has_marks(text)
+            and not FULL_WIDTH.search(text)
             and not tokenizer.count_unspelled(text)
             and next(find_unspelled(text, tokenizer, source), None) is None
             and is_one_sentence(text, source)
@@ -125,6 +127,7 @@ class Preparation:
 
     def _find_kept(self, text: str) -> Sequence[Span]:
         go_on()
+        text = in_half_width(text)
         unspelled = find_unspelled(text, self.tokenizer, self.work.source)
         terms = self._matcher.find(text) if self._matcher else ()
         return find_kept(text, self._keep, unspelled, (Span(one.start, one.end) for one in terms))
@@ -135,7 +138,7 @@ class Preparation:
             self.work.source,
             self._limits.max_source_tokens,
             lambda part: self._count(part, is_in_caps),
-            functools.partial(is_spellable, tokenizer=self.tokenizer),
+            lambda part: is_spellable(in_half_width(part), self.tokenizer),
             is_split=self.work.job.split_sentences is not False,
         )
 
@@ -143,6 +146,7 @@ class Preparation:
         """The source ids of a sentence as the network gets it; more than it takes for a sentence
         with too many marks."""
         go_on()
+        text = in_half_width(text)
         if is_in_caps or is_in_capitals(text):
             text = in_sentence_case(text)
         num_marks, most = text.count(MARK), most_carriers(text, self.tokenizer.reserved)

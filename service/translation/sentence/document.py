@@ -9,6 +9,7 @@ from typing import Union
 
 from model.text.spans import Span
 from service.translation.language.segmentation import Piece, spaced_gap
+from service.translation.language.widths import in_half_width
 from service.translation.markup.coded_text import Code, TextPart, plain_text
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
@@ -148,7 +149,7 @@ class FlowCutter:
             yield from self.items(tag.written)
 
     def _sentence(self, flow: Flow, span: Span, tags: Sequence[Tag], is_in_caps: bool) -> Sentence:
-        text = flow.text[span.start : span.end]
+        text = in_half_width(flow.text[span.start : span.end])
         return Sentence(
             text,
             flow.kept_between(*span),

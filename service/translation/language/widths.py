@@ -1,0 +1,22 @@
+"""Full-width letters and digits, which no network has learned: they are read as those of ASCII."""
+
+from __future__ import annotations
+
+import regex
+
+_DIGIT, _LETTER = "０-９", "Ａ-Ｚａ-ｚ"
+FULL_WIDTH = regex.compile(f"[{_DIGIT}{_LETTER}]")
+"""One of them."""
+_RUN = regex.compile(
+    rf"[＃＄＋－＠]?[{_DIGIT}{_LETTER}]++"
+    rf"(?:(?:(?<=[{_DIGIT}])[：．，](?=[{_DIGIT}])|[－／＋＿＠＆＝])[{_DIGIT}{_LETTER}]++)*+％?"
+)
+_OFFSET = ord("！") - ord("!")
+_HALVES = {char: char - _OFFSET for char in range(ord("！"), ord("～") + 1)}
+
+
+def in_half_width(text: str) -> str:
+    """The text with them and the signs between them in ASCII, of the same length."""
+    if FULL_WIDTH.search(text) is None:
+        return text
+    return _RUN.sub(lambda match: match.group().translate(_HALVES), text)
