@@ -275,13 +275,14 @@ def _formulas(text: str, tags: Sequence[Tag]) -> Iterator[Span]:
     offsets = {tag.number: tag.offset for tag in tags}
     for tag in tags:
         if tag.is_opening and tag.partner in offsets and tag.offset > 0:
-            word = _word_around(text, tag.offset, offsets[tag.partner])
-            inner = text[tag.offset : offsets[tag.partner]]
+            end = offsets[tag.partner]
+            inner = text[tag.offset : end].rstrip()
+            word = _word_around(text, tag.offset, tag.offset + len(inner))
             is_part = _SIGNS.fullmatch(inner) or (_is_script(tag) and _NO_SPACE.fullmatch(inner))
             base = text[word.start : tag.offset]
             is_ordinal = _ORDINAL.fullmatch(text, *word)
             if is_part and base and not is_ordinal and (_is_script(tag, "sub") or _is_symbol(base)):
-                yield word
+                yield Span(word.start, max(word.end, end))
 
 
 def _is_script(tag: Tag, name: str = "su[bp]") -> bool:

@@ -19,6 +19,7 @@ from model.text.spans import Span
 from service.translation.alignment import AlignmentLink
 
 _WORD = regex.compile(r"[\p{L}\p{N}\ufffc]")
+_INNER = regex.compile(r"(?V1)[^\p{P}\s](?:.*[[^\p{P}\s][%‰]])?", regex.DOTALL)
 _ORDINAL_END = regex.compile(r"(?<=\p{N})(?:st|nd|rd|th)\b")
 _NOWHERE = Span(0, 0)
 Otherwise = Callable[[Span, Sequence[Span]], Span | None]
@@ -166,7 +167,18 @@ class Placement:
         """The run of words, in one of the free rooms, that is mostly linked to this part."""
         weights = self._weights(source)
         runs = (_best_run(self._words, weights, part) for part in free)
-        return max((run for run in runs if run), default=None)
+        best = max((run for run in runs if run), default=None)
+        return best and best._replace(span=self._without_marks(source, best.span))
+
+    def _without_marks(self, source: Span, span: Span) -> Span:
+        """The span without punctuation at an end where the source has a word, unless it has no
+        word."""
+        inner = self._source[source.start : source.end].strip()
+        words = _INNER.search(self._target, *span)
+        if words is None:
+            return span
+        start = words.start() if _WORD.match(inner[:1]) else span.start
+        return Span(start, words.end() if _WORD.match(inner[-1:]) else span.end)
 
     def _weights(self, source: Span) -> list[float]:
         """Each target word's weight of links to a part of the source, minus that of its other
@@ -200,10 +212,17 @@ class Placement:
     def _point(self, node: _Node, parent: _Node, room: Span) -> int:
         """Where a tag by itself goes."""
         start, end = node.source.start, parent.source.end
+        if node.closing is None:
+            start = self._word_start(start)
         point = self._anchor(start, start if self._follows_word(start) else end)
         if point is None:
             point = room.start if start <= parent.source.start else room.end
         return min(max(point, room.start), room.end)
+
+    def _word_start(self, offset: int) -> int:
+        """The start of the linked word that the offset is inside, or the offset."""
+        at = self._first_link(offset)
+        return self._links[at - 1].start if at and self._links[at - 1].end > offset else offset
 
     def _follows_word(self, offset: int) -> bool:
         """Whether a word ends there, without a space, and none begins."""

@@ -110,6 +110,7 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
         ("<svg><text>Hi</text></svg> there", [f"{MARK} there"]),
         ("E = mc<sup>2</sup>, H<sub>2</sub>O", [f"E = {MARK}, {MARK}"]),
         ("a<sub>ij</sub>, <i>x</i><sup>n+1</sup> log<sub>2</sub>", [f"{MARK}, {MARK} {MARK}"]),
+        ("the NA<sub>f </sub>of 5 m<sup>2 </sup>.", [f"the {MARK}of 5 {MARK}."]),
         ("the 21<sup>st</sup> century", ["the 21st century"]),
         ("a word<sup>1</sup> and.<sup><a>[2]</a></sup> Then", ["a word and. Then"]),
         ("it costs <b>€2.50</b> now", ["it costs €2.50 now"]),
