@@ -1,5 +1,5 @@
-"""The flow of a plain text: tags in it, such as `<b>...</b>` and `{b}...{/b}`, and branches of ICU
-messages."""
+"""The flow of a plain text: tags in it, such as `<b>...</b>`, `{b}...{/b}` and `[...](address)`,
+the sign before the key of a menu's entry, escaped characters, and branches of ICU messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,28 @@ from service.translation.markup.flow import FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token
 from service.translation.placeholders import find_kept
 
-_LINE_BREAK = regex.compile(r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)")
+_LINE_BREAK = r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)"
+_ESCAPED = r"""(?:\\(?:(?P<char>[%&$\#_{}]|(?<=\p{L}\\)'(?=\p{L}))|(?P<space>[nrt])(?![a-z])
+    |(?P<space>n)(?<=[\w.,;:!?)"'%}]\\n)(?<!(?:(?<![^\W_])(?:[A-Za-z]:|\.{1,2})|[/\\](?!n|r\\)[\w.-]*
+        |\b[A-Z]{2,})\\n)(?![\w-]*+(?:\.\w|[/\\](?!n|r\\)))))"""
+_WRITTEN, _WRITTEN_OR_BREAK = (
+    regex.compile(pattern, regex.X) for pattern in (_ESCAPED, f"{_ESCAPED}|{_LINE_BREAK}")
+)
+"""Characters that are written with a backslash, as in It\\'s and 100\\%, and single line breaks.
+src\\new is a path."""
+_SPACES = {"n": "\n", "r": "\r", "t": "\t"}
+_LINK = regex.compile(
+    r"(?<!\\)!?\[(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]\n]{1,400}+)"
+    r"(?P<address>\]\((?=[^()\s]*[/\#.:@])(?:[^()\s]|\([^()\s]*\)){1,2000}+(?:\s\"[^\"\n]*\")?\))"
+)
+_LINK_NAME = "]("
+_KEY = regex.compile(
+    r"""(?<![\w&\\;.@\#/-])(?P<sign>&(?=\p{L})|_(?=\p{Lu}|\p{L}+\W*$))(?!\p{L}\)|\w+;)
+    |(?<=(?<![^\s("'])(?:\p{Lu}\p{Ll}{1,12}|\p{L}(?=.\p{Ll}{2})))(?P<sign>[&_])(?=\p{Ll})(?!\w+;)""",
+    regex.X,
+)
+"""The sign before the letter that is the key of an entry: &Open, _Save, E&xit."""
+_LONGEST_ENTRY = 60
 _CHOICE = regex.compile(r"\s*+\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
 _BRACE, _NUMBER, _BRANCH_DEPTH = regex.compile(r"[{}]"), regex.compile("#"), 2
 _MARK = regex.compile(
@@ -43,19 +64,20 @@ def text_flow(
             position = end
         builder.add_tag((*parts, text[position:]), 0, None)
         return builder.build()
-    add = functools.partial(_add_joined, builder, is_spaced) if joins_lines else builder.add
+    odd = _WRITTEN_OR_BREAK if joins_lines else _WRITTEN
     position = 0
     for number, (token, partner) in enumerate(_pairs(text, find, is_spaced)):
-        add(text[position : token.start])
+        _add(builder, odd, is_spaced, text[position : token.start])
         builder.add_tag((text[token.start : token.end],), number, partner)
         position = token.end
-    add(text[position:])
+    _add(builder, odd, is_spaced, text[position:])
     return builder.build()
 
 
 def has_marks(text: str) -> bool:
-    """Whether there may be tags or branches in the text."""
-    return "{" in text or _MARK.search(text) is not None
+    """Whether there may be tags, escaped characters or branches in the text."""
+    is_odd = "{" in text or "&" in text or "\\" in text or "](" in text
+    return is_odd or _MARK.search(text) is not None
 
 
 def message_branches(text: str) -> list[Span]:
@@ -80,13 +102,15 @@ def find_in_branch(find: FindKept, text: str) -> Sequence[Span]:
     return sorted([*find(text), *(Span(*match.span()) for match in _NUMBER.finditer(text))])
 
 
-def _add_joined(builder: FlowBuilder, is_spaced: bool, text: str) -> None:
-    """Add text with its single line breaks read as spaces, or not at all."""
+def _add(builder: FlowBuilder, odd: regex.Pattern[str], is_spaced: bool, text: str) -> None:
+    """Add text with its escaped characters read as themselves, and its single line breaks, if they
+    are `odd` too, as spaces or not at all."""
     position = 0
-    for match in _LINE_BREAK.finditer(text):
+    for match in odd.finditer(text):
         builder.add(text[position : match.start()])
-        beside = text[match.start() - 1], text[match.end()]
-        if is_spaced or any(char.isascii() for char in beside):
+        if char := match["char"] or _SPACES.get(match["space"]):
+            builder.add_written(char, match.group())
+        elif is_spaced or _is_ascii_beside(text, *match.span()):
             builder.add_written(" ", match.group())
         else:
             builder.add_unread(match.group())
@@ -94,20 +118,49 @@ def _add_joined(builder: FlowBuilder, is_spaced: bool, text: str) -> None:
     builder.add(text[position:])
 
 
-def _pairs(text: str, find: FindKept, is_spaced: bool) -> Iterator[tuple[Token, int]]:
-    """The paired tags with the number of each one's partner."""
-    tokens = list(_tokens(text, find, is_spaced))
+def _is_ascii_beside(text: str, start: int, end: int) -> bool:
+    return text[start - 1].isascii() or text[end].isascii()
+
+
+def _pairs(text: str, find: FindKept, is_spaced: bool) -> Iterator[tuple[Token, int | None]]:
+    """The paired tags with the number of each one's partner, and the sign before a key."""
+    tokens = _tokens(text, find, is_spaced)
     partners = {
         index: partner
         for index, partner in pair_tags(tokens).items()
         if tokens[min(index, partner)].end < tokens[max(index, partner)].start
     }
+    if not partners and (key := _key(text)):
+        yield key, None
     numbers = {index: number for number, index in enumerate(sorted(partners))}
     for index in sorted(partners):
         yield tokens[index], numbers[partners[index]]
 
 
-def _tokens(text: str, find: FindKept, is_spaced: bool) -> Iterator[Token]:
+def _key(text: str) -> Token | None:
+    """The sign before the key of a menu's entry."""
+    signs = list(_KEY.finditer(text)) if len(text) <= _LONGEST_ENTRY else []
+    if len(signs) != 1 or text.count(signs[0]["sign"]) != 1:
+        return None
+    return Token(Kind.START, *signs[0].span())
+
+
+def _tokens(text: str, find: FindKept, is_spaced: bool) -> list[Token]:
+    """The parts of links that are not their texts, and the marks outside them."""
+    links = list(_links(text)) if "](" in text else []
+    within = {at for token in links for at in range(token.start, token.end)}
+    marks = _marks(text, find, is_spaced)
+    others = (mark for mark in marks if within.isdisjoint(range(mark.start, mark.end)))
+    return sorted([*links, *others], key=lambda token: token.start)
+
+
+def _links(text: str) -> Iterator[Token]:
+    for link in _LINK.finditer(text):
+        yield Token(Kind.START, link.start(), link.start("text"), _LINK_NAME)
+        yield Token(Kind.END, *link.span("address"), _LINK_NAME)
+
+
+def _marks(text: str, find: FindKept, is_spaced: bool) -> Iterator[Token]:
     """The marks that may be tags: marks with a named end, such as `<b>`, `[b]` and `{/b}`, and
     pairs of one kind whose first mark touches the word after it and whose second the word before
     it. A mark inside a longer kept string is no tag."""

@@ -206,6 +206,58 @@ def test_pairs_nest() -> None:
     assert [written for _, written in tags] == ["{{a}}", "*", "*", "{{/a}}", "{b}", "{/b}"]
 
 
-@given(st.lists(st.sampled_from(["{a}", "{/a}", "**", "_", "%s", "<b>", "</b>", "a", " "])))
+@pytest.mark.parametrize(
+    ("text", "read", "tags"),
+    [
+        ("&Open file", "Open file", [(0, "&")]),
+        ("E&xit", "Exit", [(1, "&")]),
+        ("Save p&rofile…", "Save profile…", [(6, "&")]),
+        ("Save _As...", "Save As...", [(5, "_")]),
+        ("&打开", "打开", [(0, "&")]),
+        (
+            "Read [our terms](https://a.b/c_(d)).",
+            "Read our terms.",
+            [(5, "["), (14, "](https://a.b/c_(d))")],
+        ),
+        (
+            "![A **red** dog](a.png)",
+            "A red dog",
+            [(0, "!["), (2, "**"), (5, "**"), (9, "](a.png)")],
+        ),
+        *((same, same, []) for same in ("R&D, Q&A, M&Ms", "Tom & Jerry", "Cancel (&C)", "a](b.c)")),
+        *((same, same, []) for same in ("black&white", "&Open &file", "the _id of it", "[ab] (y)")),
+    ],
+)
+def test_links_and_keys_are_tags(text: str, read: str, tags: list[tuple[int, str]]) -> None:
+    assert parts(text) == (read, tags, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (r"It\'s 100\% free, \$5 for R\&D", "It's 100% free, $5 for R&D"),
+        (r"Hello\nworld.\r\nIt is:\n\tOne", "Hello\nworld.\r\nIt is:\n\tOne"),
+        (r"一行\n二行\n", "一行\n二行\n"),
+        *(
+            (rf"see {path} here", f"see {MARK} here")
+            for path in (r"C:\new", r".\new", r"src\new\a")
+        ),
+        *((rf"see {path} here", f"see {MARK} here") for path in (r"CORP\nadia", r"src\new.txt")),
+    ],
+)
+def test_escaped_characters_are_read_as_themselves_but_not_in_paths(text: str, read: str) -> None:
+    flow = text_flow(text)
+    assert flow.text == read
+    assert source_of([flow]) == text
+
+
+ODD_PIECES = ("\\n", "\\'", "\\%", "&a", "_B", "[a](", "[", "](b.c)", "\n")
+
+
+@given(
+    st.lists(
+        st.sampled_from(["{a}", "{/a}", "**", "_", "%s", "<b>", "</b>", "a", " ", *ODD_PIECES])
+    )
+)
 def test_no_character_is_lost(pieces: list[str]) -> None:
     assert source_of([text_flow("".join(pieces))]) == "".join(pieces)
