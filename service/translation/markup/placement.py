@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,6 +18,7 @@ import regex
 
 from model.text.spans import Span
 from service.translation.alignment import AlignmentLink
+from service.translation.markup.flow import MARK
 
 _WORD = regex.compile(r"[\p{L}\p{N}\ufffc]")
 _INNER = regex.compile(r"(?V1)[^\p{P}\s](?:.*[[^\p{P}\s][%‰]])?", regex.DOTALL)
@@ -182,11 +184,13 @@ class Placement:
 
     def _weights(self, source: Span) -> list[float]:
         """Each target word's weight of links to a part of the source, minus that of its other
-        links."""
+        links. The kept strings of others never belong to it: they may be links themselves."""
         weights = [0.0] * len(self._words)
         for start, end, place, weight in self._links:
-            is_own = start < source.end and source.start < end
-            weights[place] += weight if is_own else -weight
+            if start < source.end and source.start < end:
+                weights[place] += weight
+            else:
+                weights[place] -= math.inf if self._source[start] == MARK else weight
         return weights
 
     def _shared(self, node: _Node, room: Span) -> Span:
@@ -202,10 +206,11 @@ class Placement:
         return Span(edge, room.end) if node.ends_after else Span(room.start, edge)
 
     def _nearest_word(self, source: Span, free: Sequence[Span]) -> Span | None:
-        """The free word that is nearest to where the part would be; None if there is none."""
+        """The free word, but no kept string, that is nearest to where the part would be; None if
+        there is none."""
         point = self._anchor(source.start, len(self._source))
-        inside = (place for part in free for place in _inside(self._words, part))
-        words = [self._words[place] for place in inside]
+        inside = (self._words[place] for part in free for place in _inside(self._words, part))
+        words = [word for word in inside if self._target[word.start] != MARK]
         lettered = [word for word in words if _WORD.search(self._target, *word)]
         return min(lettered or words, key=lambda w: abs(w.start - (point or 0)), default=None)
 
