@@ -18,6 +18,7 @@ from service.translation.checks.differences import (
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.omissions import omitted
 from service.translation.confidence import SentenceConfidence, rate
+from service.translation.job import ModelJob
 from service.translation.language.segmentation import has_digits
 from service.translation.markup.coded_text import CodedText, Text, TextPart, plain_text
 from service.translation.preparation import Preparation
@@ -25,6 +26,7 @@ from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import LOST
 from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.entering import Entry
+from service.translation.sentence.latin import keeps_latin, lost_latin
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Version, leave
 from service.translation.text_work import go_on
@@ -138,7 +140,7 @@ class Assembly:
         hypotheses = outcome.hypotheses
         versions = list(self._versions(sentence, entry, hypotheses))
         ranks = list(range(len(hypotheses)))
-        faults = _faults(sentence, versions if is_again else versions[:1])
+        faults = _faults(sentence, versions if is_again else versions[:1], self.work)
         if is_again:
             ranks.sort(key=lambda rank: faults[rank])
         first, job = ranks[0], self.work.job
@@ -259,9 +261,10 @@ def _untranslated(sentence: Sentence) -> Version:
     return Version(sentence.text, links, range(len(sentence.kept)))
 
 
-def _faults(sentence: Sentence, versions: Sequence[Version | None]) -> list[float]:
-    """How much each translation lost: terms, and numbers that only one side has, lost ones twice;
-    LOST if a kept string was lost or doubled."""
+def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJob) -> list[float]:
+    """How much each translation lost: terms, Latin words if it keeps them, and numbers that only
+    one side has, lost ones twice; LOST if a kept string was lost or doubled."""
+    has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
     numbers = find_numbers(sentence.text) if has_digits(sentence.text) else None
     faults = []
     for version in versions:
@@ -269,6 +272,8 @@ def _faults(sentence: Sentence, versions: Sequence[Version | None]) -> list[floa
             faults.append(LOST)
             continue
         num_faults = 2 * len(version.lost)
+        if has_latin:
+            num_faults += 2 * lost_latin(sentence.text, version.text)
         if numbers is not None:
             lost, added = unmatched(numbers, find_numbers(version.text))
             num_faults += 2 * len(lost) + len(added)

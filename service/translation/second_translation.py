@@ -21,6 +21,7 @@ from service.translation.sentence.amounts import Amount, find_amounts
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.document import Sentence
 from service.translation.sentence.entering import Entrance, Entry
+from service.translation.sentence.latin import find_latin, keeps_latin
 from service.translation.sentence.terms import spelled
 
 LOST = math.inf
@@ -69,18 +70,25 @@ class SecondTranslation:
         return Entry(source, carriers.text, [*stages, carriers])
 
     def _carry_amounts(self, sentence: Sentence, first: Entry, text: str) -> Carriers | None:
-        """Carriers also for the numbers and terms; None if these are more than the network tells
-        apart or takes, or must not be carried."""
+        """Carriers also for the numbers, terms and Latin words; None if these are more than the
+        network tells apart or takes, or must not be carried."""
         if not self._carries_amounts:
             return None
         found = first.terms.terms if first.terms else ()
         terms = [Amount(one.start, one.end, spelled(one)) for one in found]
         amounts = find_amounts(sentence.text, self._work.source, self._work.target)
-        numbers = (n for n in _with_signs(sentence, amounts) if not _overlaps(n, terms))
-        carriers = self._entrance.carried(sentence, text, sorted([*terms, *numbers]))
+        others = [*_with_signs(sentence, amounts), *self._latin(sentence)]
+        others = [one for one in others if not _overlaps(one, terms)]
+        carriers = self._entrance.carried(sentence, text, sorted([*terms, *others]))
         if carriers is None or self._encoder.count(carriers.text) > self._most_tokens:
             return None
         return carriers
+
+    def _latin(self, sentence: Sentence) -> Iterator[Amount]:
+        """The words that the translation keeps."""
+        if keeps_latin(self._work.source, self._work.target):
+            for start, end in find_latin(sentence.text):
+                yield Amount(start, end, sentence.text[start:end])
 
 
 def _with_signs(sentence: Sentence, amounts: Iterable[Amount]) -> Iterator[Amount]:

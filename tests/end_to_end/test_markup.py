@@ -217,6 +217,16 @@ def test_elements_without_text_are_translated_like_placeholders(
         assert translator.translate(page, source, target, "html") == expected
 
 
+@pytest.mark.parametrize("word", ["meeting", "software engineer", "report", "Rust parser"])
+@pytest.mark.parametrize(
+    "text", ["今天的 {} 很好。", "请把 {} 发给我。", "他们说{}改到下午三点了。", "{} 是什么"]
+)
+def test_english_words_in_chinese_stay(translator: OfflineTranslator, text: str, word: str) -> None:
+    found = translator.translate(text.format(word), "zh", "en")
+    assert word in found
+    assert not re.search("[\u4e00-\u9fff]", found)
+
+
 def test_elements_that_are_kept_are_no_fault(client: TestClient) -> None:
     page = "<p><b>Hello</b> <code>abc</code>, see <x/> there.</p>"
     fields = {"q": page, "source": "en", "target": "de", "format": "html", "details": True}

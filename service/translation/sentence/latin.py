@@ -1,0 +1,35 @@
+"""Words in Latin letters in a text of a script without spaces, such as an English word in Chinese.
+
+A translation into a language with spaces keeps them, but networks translate some into Chinese.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from model.text.spans import Span
+from service.translation.language.segmentation import is_spaced
+
+_RUN = regex.compile(
+    r"""(?<![\p{L}\p{N}_--\p{Han}]) (?=\p{Latin}\ ?\p{Latin})
+    (?P<word>\p{Latin}[\p{Latin}'’-]*+) (?:\ (?P>word))*+ (?![\p{Latin}\p{N}_])""",
+    regex.V1 | regex.X,
+)
+
+
+def keeps_latin(source: str, target: str) -> bool:
+    """Whether a translation keeps such words."""
+    return is_spaced(target) and not is_spaced(source)
+
+
+def find_latin(text: str) -> Iterator[Span]:
+    """The runs of such words, in order; a single letter, as in T恤, is none."""
+    return (Span(*match.span()) for match in _RUN.finditer(text))
+
+
+def lost_latin(text: str, translation: str) -> int:
+    """How many of the runs the translation lacks, in capitals or not."""
+    small = translation.casefold()
+    return sum(text[start:end].casefold() not in small for start, end in find_latin(text))
