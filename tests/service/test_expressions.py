@@ -24,12 +24,15 @@ EXAMPLES: dict[str, object] = {
     "any_of": "1|2",
     "mark": ";",
     "name": "su[bp]",
+    "others": "b|c",
     "own": SimpleNamespace(decimal=",", grouped=r"\d{1,3}(?:\.\d{3})+"),
     "pattern": r"(<(?:a|b))(?=[\s/>])",
+    "plain": "a",
     "self": SimpleNamespace(_names="a|b"),
     "spellings": ["1", "2"],
     "tag": SimpleNamespace(name="b"),
     "whole": r"\d+",
+    "words": "a|b",
 }
 """The values of names in the expressions that functions make."""
 CHARACTERS = "aAzZx19 \t\n.,:;-_'\"/\\<>()[]{}=&%$@#*+!?|~^`©€éµ\u0301中ก。\ufe0f"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import regex
 from sentencex import segment  # type: ignore[import-untyped]
 
+from service.translation.language.continuations import rejoined
 from service.translation.language.splitting import CountTokens, split_to_fit
 
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
@@ -30,13 +31,6 @@ _ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|]| {4}")
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _DIGIT = regex.compile(r"\d")
 _WINDOW_CHARACTERS = 2000
-_ABBREVIATION_ENDS = {
-    "fr": regex.compile(
-        r"(?<![\p{L}\p{N}])(?:\p{Lu}|Mr|Mme|Mlle|MM|Dr|Pr|Ste?|art|av|ap|cf|chap|env|ex|fig|n°|pp?"
-        r"|tél|vol)\.[\s-]*$"
-    )
-}
-"""By language, what sentencex takes for the end of a sentence although a name or number follows."""
 
 
 @dataclass(frozen=True)
@@ -160,30 +154,18 @@ class _Cutter:
 
 def _segment(stretch: str, language: str) -> Iterator[str]:
     """Segment one line in windows, because sentencex is quadratic outside ASCII."""
-    ends = _ABBREVIATION_ENDS.get(language.split("-")[0].lower())
     start = 0
     while start < len(stretch):
         window = stretch[start : start + _WINDOW_CHARACTERS]
         sentences = segment(language, window)
-        if ends is not None:
-            sentences = _without_abbreviation_ends(sentences, ends)
+        if len(sentences) > 1:
+            sentences = rejoined(sentences, language)
         if "".join(sentences) != window:
             sentences = [window]
         is_last = start + len(window) == len(stretch)
         settled = sentences if is_last or len(sentences) == 1 else sentences[:-1]
         yield from settled
         start += sum(map(len, settled))
-
-
-def _without_abbreviation_ends(sentences: list[str], ends: regex.Pattern[str]) -> list[str]:
-    """The sentences, each joined to the one before if that only ends with an abbreviation."""
-    joined: list[str] = []
-    for sentence in sentences:
-        if joined and (ends.search(joined[-1][-12:]) or sentence.startswith("-")):
-            joined[-1] += sentence
-        else:
-            joined.append(sentence)
-    return joined
 
 
 def _trim(sentence: str) -> Iterator[Piece]:

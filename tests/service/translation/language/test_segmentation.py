@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from datetime import date
 
 import pytest
+from babel.dates import format_date
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +76,57 @@ def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits
 )
 def test_what_is_translated(text: str, language: str, sentences: list[str]) -> None:
     assert sentences_of(cut(text, language)) == sentences
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *("de|Im 19. Jahrhundert war das so.", "de|Der 2. Weltkrieg war schlimm."),
+        *("de|Im 18. und 19. Jahrhundert.", "de|Am 1. Dienstag im Mai.", "de|Unser 3. Kind kam."),
+        *("de|Es sind mind. Hundert inkl. Kinder.", "de|Max. 5 Personen.", "de|Die Fa. Bo."),
+        *("de|3 Mrd. Euro und 5 Tsd. Stück.", "de|Dipl.-Ing. Bo kam.", "de|Mein Debian-Jr.-Kurs."),
+        *("en|See misc. items below.", "en|It takes max. 5 or approx. 6.", "en|Ms. Bo left."),
+        *("da|I det 19. århundrede.", "es|Aprox. 5 min.", "nl|Mevr. Bo is er.", "hu|Kb. 5 perc."),
+        *('zh|"这是对的。"他说。', "zh|“你是谁？”她问。", "zh|「你是誰？」她問。"),
+        *(
+            "zh|“我不知道。我想走！”他大声喊道。",
+            "zh|“好。”，他说。",
+            "zh|他读了《你好。》这本书。",
+        ),
+        *("zh|写有“随它去吧。”的图片。", "ja|「誰ですか？」と彼女は聞いた。"),
+    ],
+)
+def test_a_sentence_goes_on(sentence: str) -> None:
+    language, text = sentence.split("|")
+    assert sentences_of(cut(text, language, 99)) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Ich bin 20.|Er ist 30.", "de"),
+        ("Das war 1990.|Dann kam die Wende.", "de"),
+        ("Das Treffen ist am 3.|Alle kommen.", "de"),
+        ("Das ist Max.|Er ist groß.", "de"),
+        ("I am 20.|He is 30.", "en"),
+        ("他走了。|“好。”", "zh"),
+        ("“你好！”|“你好！”", "zh"),
+        ("他问：“你是谁？”|我没回答。", "zh"),
+        ("他就说：“你是谁？”|她说：“我是路得。”", "zh"),
+        ('他说"这是对的。"|她走了。', "zh"),
+    ],
+)
+def test_a_sentence_does_not_go_on(text: str, language: str) -> None:
+    gap = " " if language in ("de", "en") else ""
+    assert sentences_of(cut(text.replace("|", gap), language)) == text.split("|")
+
+
+@pytest.mark.parametrize("language", ["cs", "da", "de", "fi", "fr", "hu", "is", "lv", "nb", "pt"])
+def test_no_date_ends_a_sentence(language: str) -> None:
+    for month in range(1, 13):
+        for length in ("long", "medium"):
+            written = format_date(date(2024, month, 5), length, locale=language)
+            assert len(cut(f"x {written} x", language)) == 1
 
 
 @pytest.mark.parametrize(
