@@ -28,6 +28,7 @@ from service.translation.markup.page import take_apart, visible_text
 from service.translation.placeholders import KeptStrings, find_kept, has_kept
 from service.translation.prefixes import Prefixes
 from service.translation.second_translation import SecondTranslation
+from service.translation.sentence.abbreviations import POINT
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.document import Document, FlowCutter, Sentence
@@ -111,6 +112,7 @@ class Preparation:
         return (
             len(text) <= _MOST_PLAIN
             and self._keep is None
+            and POINT not in text
             and not has_kept(text)
             and not has_marks(text)
             and not FULL_WIDTH.search(text)

@@ -17,6 +17,7 @@ from model.decoding.sentence_limits import SentenceLimits
 from service.engine.interfaces import SentenceEncoder
 from service.translation.job import ModelJob
 from service.translation.markup.flow import MARK
+from service.translation.sentence.abbreviations import Spelled
 from service.translation.sentence.amounts import Amount, find_amounts
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.document import Sentence
@@ -55,7 +56,7 @@ class SecondTranslation:
         was_sent = first.source.is_streamed and first.is_plain and sentence.is_bare
         if not faults or was_sent:
             return None
-        stages = [stage for stage in first.stages if not isinstance(stage, Carriers)]
+        stages = [stage for stage in first.stages if not isinstance(stage, Carriers | Spelled)]
         text = stages[-1].text if stages else sentence.text
         carriers = self._carry_amounts(sentence, first, text)
         if carriers is None and faults == LOST:
@@ -65,9 +66,12 @@ class SecondTranslation:
         options = dataclasses.replace(
             self._work.options, sampling=False, beam_size=self._beam_size, n_best=self._beam_size
         )
-        ids = self._encoder.ids(carriers.text)
+        spelled = self._entrance.spelled(carriers.text)
+        text = carriers.text if spelled is None else spelled.text
+        ids = self._encoder.ids(text)
         source = dataclasses.replace(first.source, ids=ids, options=options, is_streamed=False)
-        return Entry(source, carriers.text, [*stages, carriers])
+        stages += [carriers] if spelled is None else [carriers, spelled]
+        return Entry(source, text, stages)
 
     def _carry_amounts(self, sentence: Sentence, first: Entry, text: str) -> Carriers | None:
         """Carriers also for the numbers, terms and Latin words; None if these are more than the
@@ -80,7 +84,7 @@ class SecondTranslation:
         others = [*_with_signs(sentence, amounts), *self._latin(sentence)]
         others = [one for one in others if not _overlaps(one, terms)]
         carriers = self._entrance.carried(sentence, text, sorted([*terms, *others]))
-        if carriers is None or self._encoder.count(carriers.text) > self._most_tokens:
+        if carriers is None or self._entrance.count(carriers.text) > self._most_tokens:
             return None
         return carriers
 

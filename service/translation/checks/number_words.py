@@ -56,7 +56,7 @@ _OTHER_WORDS = {
 SCALES = {
     **dict.fromkeys(("hundred", "hundreds", "hundert", "hunderte", "cent", "cents"), 10**2),
     **dict.fromkeys(("thousand", "thousands", "tausend", "tausende", "mille", "milliers"), 10**3),
-    **dict.fromkeys(("million", "millions", "millionen", "mio"), 10**6),
+    **dict.fromkeys(("million", "millions", "millionen"), 10**6),
     **dict.fromkeys(("billion", "billions", "milliarde", "milliarden"), 10**9),
     **dict.fromkeys(("milliard", "milliards"), 10**9),
     **dict.fromkeys(("trillion", "trillions", "billionen"), 10**12),
@@ -69,6 +69,12 @@ SCALES = {
     "億": 10**8,
 }
 """Words after a number that multiply it."""
+ABBREVIATED_SCALES = {
+    "tsd": 10**3,
+    **dict.fromkeys(("mio", "mln", "mn"), 10**6),
+    **dict.fromkeys(("mrd", "mld", "bn"), 10**9),
+}
+"""The same, after a number of which the value is never meant without them."""
 _WORD = regex.compile(r"quatre-vingts?+(?!\p{Latin})|[A-Za-zÀ-ÖØ-öø-ÿ]++", regex.IGNORECASE)
 _AND = frozenset({"and", "et"})
 _LONGEST_WORD = 40

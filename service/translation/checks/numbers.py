@@ -1,7 +1,7 @@
 """The numbers of a text by value, so that 1,000 and 1.000, 3.14 and 3,14 can be compared.
 
 A number has all the values that its spelling allows: `1.000` is a thousand or one, `3 p.m.` is 3 or
-15, `2 Millionen` is 2 or 2,000,000, but `2万` only 20,000.
+15, `2 Millionen` is 2 or 2,000,000, but `2万` only 20,000 and `2 Mio.` 2,000,000.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.number_words import SCALES, number_words
+from service.translation.checks.number_words import ABBREVIATED_SCALES, SCALES, number_words
 
 _MOST_DIGITS = 30
 _NUMBER = regex.compile(
@@ -44,6 +44,13 @@ class Numbers(NamedTuple):
 
     certain: Sequence[Number]
     possible: frozenset[Decimal]
+
+
+class _Scale(NamedTuple):
+    """What a word multiplies a number by; `is_certain` if it does so always."""
+
+    value: int
+    is_certain: bool
 
 
 def with_known_digits(text: str) -> str:
@@ -143,8 +150,8 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozense
 def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
     values = set(_spelled(text[start:end]))
     if (scale := _scale_after(text, end)) is not None:
-        scaled = {value * scale for value in values}
-        values = scaled if text[end] in _MYRIADS else values | scaled
+        scaled = {value * scale.value for value in values}
+        values = scaled if scale.is_certain else values | scaled
     if end - start <= 2 and _is_afternoon(text, start, end):
         values |= {value + 12 for value in values}
     if text[end : end + 1] == "s" and end - start == 4:  # the 1990s are the 90er
@@ -168,12 +175,15 @@ def _spelled(written: str) -> Iterator[Decimal]:
         yield Decimal(f"{head}.{last[1]}").normalize()
 
 
-def _scale_after(text: str, end: int) -> int | None:
+def _scale_after(text: str, end: int) -> _Scale | None:
     match = _SCALE.match(text, end, end + _LONGEST_SCALE + 1)
     if match is None:
         return None
     word = match[1].lower()
-    return SCALES.get(word)
+    if (value := ABBREVIATED_SCALES.get(word)) is not None:
+        return _Scale(value, is_certain=True)
+    value = SCALES.get(word)
+    return None if value is None else _Scale(value, is_certain=text[end] in _MYRIADS)
 
 
 def _is_afternoon(text: str, start: int, end: int) -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import with_known_digits
 
 _MOST_DIGITS = 24
@@ -60,7 +61,7 @@ _WRITINGS = {
             (10**9, "billion", "billion"),
             (10**6, "million", "million"),
         ),
-        {"thousand": 10**3},
+        {"thousand": 10**3, "mn": 10**6, "bn": 10**9},
     ),
     "de": _Writing(
         ".",
@@ -70,7 +71,7 @@ _WRITINGS = {
             (10**9, "Milliarden", "Milliarde"),
             (10**6, "Millionen", "Million"),
         ),
-        {"tausend": 10**3, "mio": 10**6, "mrd": 10**9},
+        {"tausend": 10**3, "tsd": 10**3, "mio": 10**6, "mrd": 10**9},
     ),
     "fr": _Writing(
         "\u202f",
@@ -98,6 +99,8 @@ _NUMBER = regex.compile(
     r"(?<![\p{Latin}\d_]|\d[.,])\d++(?:[.,:/\u202f-]\d++)*+"
     r"(?:[ \u00a0]?+(?P<scale>\p{Latin}++|[百千万亿萬億]++))?+"
 )
+_POINT = regex.compile(r"\.(?=\W*+\w)")
+"""Of an abbreviation; that at the end of a text is of the sentence."""
 _WORD = regex.compile(r"[\p{Latin}\d_]")
 
 
@@ -111,6 +114,8 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
         if match["scale"] is not None:
             scale = own.scales.get(match["scale"].lower()) if own else None
             end = match.end() if scale else match.start("scale")
+            if scale and _POINT.match(text, end) and match["scale"].lower() in ABBREVIATED_SCALES:
+                end += 1
         written = text[match.start() : match.start("scale") if scale else end].rstrip(" \u00a0")
         end = end if scale else match.start() + len(written)
         if _WORD.match(text, end) or text.startswith("月", end):

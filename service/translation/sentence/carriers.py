@@ -61,6 +61,14 @@ class Replaced:
         """The new offset of one that is not inside a replacement."""
         return offset + self._growth[bisect.bisect_right(self._ends, offset)]
 
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where old text[start:end] is; a part of what was replaced is all of its replacement."""
+        first, last = bisect.bisect_right(self._ends, start), bisect.bisect_left(self._ends, end)
+        start = min([start, *self._starts[first : first + 1]])
+        if last < len(self._starts) and self._starts[last] < end:
+            return start + self._growth[first], self._ends[last] + self._growth[last + 1]
+        return start + self._growth[first], end + self._growth[last]
+
     def touches(self, start: int, end: int) -> bool:
         """Whether old text[start:end] overlaps a replacement."""
         index = bisect.bisect_right(self._ends, start)

@@ -12,6 +12,7 @@ from service.engine.interfaces import SentenceEncoder
 from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
 from service.translation.markup.flow import MARK
+from service.translation.sentence.abbreviations import POINT, Spelled, enter_abbreviations
 from service.translation.sentence.amounts import Amount
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
@@ -95,6 +96,9 @@ class Entrance:
         if sentence.kept and (carriers := self.carried(sentence, text)):
             stages.append(carriers)
             text = carriers.text
+        if POINT in text and (spelled := self.spelled(text)):
+            stages.append(spelled)
+            text = spelled.text
         ids, options = self._encoder.ids(text), self._work.options
         is_aligned = self._is_aligned or bool(sentence.tags or terms)
         source = SourceSentence(ids, options, self._work.ticket.is_streamed, prefix, is_aligned)
@@ -124,9 +128,15 @@ class Entrance:
         kept = [string.text for string in sentence.kept]
         return enter_carriers(text, self._pair, self._tokenizer.reserved, kept, amounts)
 
+    def spelled(self, text: str) -> Spelled | None:
+        """The stage of its abbreviations, if it has any."""
+        return enter_abbreviations(text, self._work.source)
+
     def count(self, text: str) -> int:
         """The source ids of a text with marks, as the network gets it."""
         carriers = (
             enter_carriers(text, self._pair, self._tokenizer.reserved) if MARK in text else None
         )
-        return self._encoder.count(text if carriers is None else carriers.text)
+        text = text if carriers is None else carriers.text
+        spelled = self.spelled(text) if POINT in text else None
+        return self._encoder.count(text if spelled is None else spelled.text)

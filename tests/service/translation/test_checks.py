@@ -49,6 +49,7 @@ def test_a_right_translation_has_no_checks(source: str, target: str) -> None:
     ("source", "target", "expected"),
     [
         ("In 2013.", "In 2014.", ("number", ["2013"], ["2014"])),
+        ("3 Mrd Euro", "3 euros", ("number", ["3"], ["3"])),
         ("See https://a.b/c.", "Siehe da.", ("url", ["https://a.b/c"], [])),
         ("Write now.", "Schreib an x@y.de.", ("url", [], ["x@y.de"])),
         ("Press {a} {a}.", "{a} drücken.", ("placeholder", ["{a}"], [])),
@@ -139,6 +140,7 @@ def test_what_is_linked_is_not_omitted(source: str, language: str) -> None:
         *(("2023年5月3日", "May 3, 2023"), ("24.12.2024", "12/24/2024"), ("1. Mai", "May 1st")),
         *(("24.12.2024", "12/24/24"), ("24/12/24", "2024-12-24")),
         *(("300万人", "3 million people"), ("1.5亿", "150,000,000"), ("2 Mio. Euro", "2,000,000")),
+        *(("3 Mrd. Euro", "3 billion euros"), ("$5bn", "5 Milliarden")),
         *(("at 3 p.m.", "um 15 Uhr"), ("14:30", "2:30 p.m.")),
         *(("三百五十", "350"), ("三百五十", "three hundred and fifty"), ("一百", "a hundred")),
         *(("一万", "ten thousand"), ("二〇二四年", "2024"), ("twenty-five", "25")),

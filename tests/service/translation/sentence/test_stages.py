@@ -18,6 +18,7 @@ from service.translation.glossary import Glossary, GlossaryEntry
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
+from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.capitals import enter_capitals, enter_title
 from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.entering import Entry
@@ -28,6 +29,7 @@ LIMITS = SentenceLimits(40, 60, 8)
 PARTS = st.sampled_from(
     [
         *("The", "house", "is", "BIG", "NOW", "OPEN", "THE DOOR", "a", "dog.", "Mr.", "No", "!"),
+        *("max.", "Approx.", "e. g.", "maximum", "MISC."),
         *("{0}", "%s", "a_b", "https://a.b/c", "€5", "3.5", "1,234", "<b>", "</b>", "**", "[x]"),
         *(
             "。",
@@ -100,6 +102,33 @@ def test_what_enters_leaves_as_it_was(text: str, reserved: int, has_terms: bool)
         assert not version.lost
         for source, target in linked(version, sentence.text):
             assert source.upper() == target.upper()
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "spelled"),
+    [
+        ("de", "Rund 3 Mrd. Euro inkl. 5 Mio.", "Rund 3 Milliarden Euro inklusive 5 Millionen."),
+        (
+            "de",
+            "Max. 5 Min. z. B. im 19. Jh.",
+            "Maximal 5 Minuten zum Beispiel im 19. Jahrhundert.",
+        ),
+        ("en", "(misc. items, e.g. approx. 5)", "(various items, for example approximately 5)"),
+        ("en", "Set max.width. It is Max.5.", None),
+        ("zh", "Mr. Bo, max. 5", None),
+    ],
+)
+def test_abbreviations_go_in_as_words(language: str, text: str, spelled: str | None) -> None:
+    stage = enter_abbreviations(text, language)
+    assert (stage and stage.text) == spelled
+
+
+def test_an_abbreviation_is_linked_to_its_translation() -> None:
+    stage = enter_abbreviations("3 Mrd. Euro z. B.", "de")
+    assert stage is not None
+    pairs = [AlignmentLink(2, 12, 2, 9, 1.0), AlignmentLink(22, 30, 20, 27, 1.0)]
+    version = stage.leave(Version("3 billion euros for example", pairs))
+    assert linked(version, "3 Mrd. Euro z. B.") == [("Mrd.", "billion"), ("z. B", "example")]
 
 
 @given(st.text(st.sampled_from("abß Éé'I1"), min_size=1, max_size=12))

@@ -1,0 +1,148 @@
+"""Abbreviations that networks lose or copy: they go in as whole words.
+
+Without this, `3 Mrd. Euro` becomes `3. euros`, and `misc. items` falsche Gegenstände.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import regex
+
+from model.text.spans import Span
+from service.translation.alignment import AlignmentLink
+from service.translation.sentence.carriers import Replaced, Replacement
+from service.translation.sentence.stages import Version
+
+_WORDS = {
+    "de": {
+        "Bd.": "Band",
+        "Fa.": "Firma",
+        "Jhd?t?.": "Jahrhundert",
+        "Kap.": "Kapitel",
+        r"Min(?<=\d\s?Min).": "Minuten",
+        "Mio.": "Millionen",
+        "Mrd.": "Milliarden",
+        "Nr.": "Nummer",
+        "Std.": "Stunden",
+        "Tab.": "Tabelle",
+        "Tsd.": "tausend",
+        "allg.": "allgemein",
+        "bspw.": "beispielsweise",
+        "bzgl.": "bezüglich",
+        "bzw.": "oder",
+        "ehem.": "ehemalige",
+        "einschl.": "einschließlich",
+        "entspr.": "entsprechend",
+        "evtl.": "eventuell",
+        "exkl.": "ohne",
+        "ggfs?.": "falls nötig",
+        "i.d.R.": "in der Regel",
+        "inkl.": "inklusive",
+        "insb(?:es)?.": "insbesondere",
+        "max.": "maximal",
+        r"min(?=\.\s\d).": "mindestens",
+        "mind.": "mindestens",
+        "sog.": "sogenannte",
+        "tägl.": "täglich",
+        "u.a.": "unter anderem",
+        "ungef.": "ungefähr",
+        "urspr.": "ursprünglich",
+        "vermutl.": "vermutlich",
+        "versch.": "verschiedene",
+        "vgl.": "vergleiche",
+        "z.B.": "zum Beispiel",
+        "z.T.": "zum Teil",
+        "zzgl.": "und",
+    },
+    "en": {
+        "approx.": "approximately",
+        "appt.": "appointment",
+        "avg.": "average",
+        "bn.": "billion",
+        "dept.": "department",
+        "e.g.": "for example",
+        "excl.": "without",
+        "govt.": "government",
+        "hrs.": "hours",
+        "incl.": "including",
+        "max.": "maximum",
+        r"min(?=\.\s\d).": "at least",
+        "mins.": "minutes",
+        "misc.": "various",
+        "mn.": "million",
+        "yrs.": "years",
+    },
+}
+"""By language, patterns of abbreviations in which a point is a point, and what they stand for."""
+POINT = ". "
+"""What a sentence has if it has an abbreviation: one cheap look."""
+_AFTER = r"(?=[\s,;:!?…)\]]|$)"
+_LETTERS = r"\p{L}\p{M}\p{N}"
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """The stage of a sentence with abbreviations: the text with words for them, where these are,
+    and how the sentence is written."""
+
+    text: str
+    _words: Mapping[Span, str]
+    _written: Replaced
+
+    def leave(self, version: Version) -> Version:
+        """The translation. If it copies all the words, they are abbreviations again."""
+        copied = Replaced(version.text, self._copies(version.text))
+        links = [
+            AlignmentLink(*self._written.span(*link[:2]), *copied.span(*link[2:4]), link.weight)
+            for link in version.links
+        ]
+        return version._replace(text=copied.text, links=links)
+
+    def _copies(self, target: str) -> list[Replacement]:
+        words = "|".join({regex.escape(self.text[slice(*span)]) for span in self._words})
+        pattern = regex.compile(rf"(?<![{_LETTERS}])(?:{words})(?![{_LETTERS}])")
+        source, copies = list(pattern.finditer(self.text)), list(pattern.finditer(target))
+        if [word.group() for word in source] != [copy.group() for copy in copies]:
+            return []
+        pairs = zip(source, copies, strict=True)
+        written = ((self._words.get(Span(*word.span())), copy) for word, copy in pairs)
+        return [Replacement(*copy.span(), short) for short, copy in written if short is not None]
+
+
+def enter_abbreviations(text: str, language: str) -> Spelled | None:
+    """The stage of a sentence with abbreviations of the language; None without."""
+    known = _abbreviations(language)
+    found = [] if known is None else list(known.finditer(text))
+    if not found:
+        return None
+    spelled = Replaced(text, [Replacement(*one.span(), _word(one, language)) for one in found])
+    words = {Span(*spelled.span(*one.span())): one.group() for one in found}
+    back = [Replacement(*span, written) for span, written in words.items()]
+    return Spelled(spelled.text, words, Replaced(spelled.text, back))
+
+
+@cache
+def _abbreviations(language: str) -> regex.Pattern[str] | None:
+    """The pattern of a language's abbreviations, a group for each. The point that also ends the
+    sentence is no part of one."""
+    words = _WORDS.get(language)
+    if words is None:
+        return None
+    any_of = "|".join(f"({_pattern(abbreviation)})" for abbreviation in words)
+    return regex.compile(rf"(?<![{_LETTERS}._/-])(?:{any_of})(?:\.(?=\W*+\w){_AFTER}|(?=\.\W*+$))")
+
+
+def _pattern(abbreviation: str) -> str:
+    """The pattern without its last point; a small letter may be a capital, points have space."""
+    inner = regex.sub(r"(?<=^\w|\.\w)\.(?=\w)", r"\\.\\s?", abbreviation[:-1])
+    return f"[{inner[0]}{inner[0].upper()}]{inner[1:]}"
+
+
+def _word(match: regex.Match[str], language: str) -> str:
+    assert match.lastindex is not None
+    abbreviation, word = list(_WORDS[language].items())[match.lastindex - 1]
+    is_capital = abbreviation[0].islower() and match.group()[0].isupper()
+    return word[0].upper() + word[1:] if is_capital else word
