@@ -89,6 +89,11 @@ class ShortTexts:
         known = {code: odds.get(code, 0.0) / total for code in self.languages}
         return known | {code: score * share for code, score in others.items()}
 
+    def share_unknown(self, text: str) -> float:
+        """The share of the text's words that are not in the table."""
+        words = words_of(text)
+        return sum(word not in self.words for word in words) / len(words)
+
     def features(
         self, text: str, scores: Mapping[str, float]
     ) -> Mapping[str, Sequence[float]] | None:
