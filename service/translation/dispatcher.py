@@ -216,7 +216,10 @@ class Dispatcher:
         last = route[-1]
         options = final_options(job, last.model.decoding, self._max_beam_size)
         texts = [job.texts[place] for place in places]
-        return route, ModelJob(job, texts, places, last.source, last.target, options)
+        codes = last.model.network_codes
+        source, target = codes[last.source], codes[last.target]
+        is_traditional = target != last.target
+        return route, ModelJob(job, texts, places, source, target, options, is_traditional)
 
     def _detect_sources(self, routes: Routes, job: TranslationJob) -> _Detections:
         """The language of each text. UnsupportedLanguage if every text is likely in a language that

@@ -57,7 +57,9 @@ class TranslationJob:
 
 @dataclass(frozen=True)
 class ModelJob:
-    """The texts of a job that share a route, as the work of one model in its language codes.
+    """The texts of a job that share a route, as the work of one model in its network's language
+    codes. `is_traditional`: the network writes simplified Chinese, and the translation is to be
+    traditional.
 
     `texts` are those at `places` of the job, or their translations into a pivot language.
     """
@@ -68,6 +70,7 @@ class ModelJob:
     source: str
     target: str
     options: DecodingOptions
+    is_traditional: bool = False
 
     @property
     def ticket(self) -> Ticket:

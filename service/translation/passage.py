@@ -52,10 +52,17 @@ class Passage:
             inspection=None,
             ticket=self.work.ticket.to_pivot(),
         )
-        source, target = self._route[0].source, self._route[0].target
-        options = pivot_options(job, self._route[0].model.decoding, self._max_beam_size)
+        hop = self._route[0]
+        codes = hop.model.network_codes
+        source, target = codes[hop.source], codes[hop.target]
+        options = pivot_options(job, hop.model.decoding, self._max_beam_size)
         to_pivot = dataclasses.replace(
-            self.work, job=job, source=source, target=target, options=options
+            self.work,
+            job=job,
+            source=source,
+            target=target,
+            options=options,
+            is_traditional=target != hop.target,
         )
         self._assembly = self._first.prepare(to_pivot)
 

@@ -12,6 +12,7 @@ from model.text.spans import Span
 from service.engine.interfaces import SentenceEncoder
 from service.errors import InvalidField
 from service.translation.job import ModelJob, TextFormat
+from service.translation.language.chinese import SIMPLIFIED, to_simplified, to_traditional
 from service.translation.language.segmentation import (
     Piece,
     cut_text,
@@ -20,7 +21,7 @@ from service.translation.language.segmentation import (
 )
 from service.translation.language.widths import FULL_WIDTH, in_half_width
 from service.translation.markup.coded_flow import coded_flows
-from service.translation.markup.coded_text import CodedText, Text
+from service.translation.markup.coded_text import CodedText, Text, TextPart
 from service.translation.markup.elements import is_html
 from service.translation.markup.flow import MARK
 from service.translation.markup.inline import has_marks, text_flow
@@ -94,7 +95,8 @@ class Preparation:
         go_on()
         work = self.work
         if work.source == work.target:
-            return Document(text.parts if isinstance(text, CodedText) else [text])
+            parts = text.parts if isinstance(text, CodedText) else [text]
+            return Document(parts if work.source != SIMPLIFIED else map(self._in_script, parts))
         if isinstance(text, CodedText):
             return Document(self._cutter.items(coded_flows(text, self._find_kept)))
         if work.job.format != "text" and _is_written_as_html(text, work.job.format):
@@ -113,6 +115,7 @@ class Preparation:
             len(text) <= _MOST_PLAIN
             and self._keep is None
             and POINT not in text
+            and (source != SIMPLIFIED or to_simplified(text) == text)
             and not has_kept(text)
             and not has_marks(text)
             and not FULL_WIDTH.search(text)
@@ -123,14 +126,24 @@ class Preparation:
             and self._encoder.count(text) <= self._limits.max_source_tokens
         )
 
+    def _read(self, text: str) -> str:
+        """The text in the characters that the network reads, of the same length."""
+        text = in_half_width(text)
+        return to_simplified(text) if self.work.source == SIMPLIFIED else text
+
+    def _in_script(self, part: TextPart) -> TextPart:
+        """A part of a Chinese text in the characters of the target."""
+        if not isinstance(part, str):
+            return part
+        return to_traditional(part) if self.work.is_traditional else to_simplified(part)
+
     @functools.cached_property
     def _cutter(self) -> FlowCutter:
         return FlowCutter(self.work.source, self.work.target, self._cut)
 
     def _find_kept(self, text: str) -> Sequence[Span]:
         go_on()
-        text = in_half_width(text)
-        unspelled = find_unspelled(text, self.tokenizer, self.work.source)
+        unspelled = find_unspelled(self._read(text), self.tokenizer, self.work.source)
         terms = self._matcher.find(text) if self._matcher else ()
         return find_kept(text, self._keep, unspelled, (Span(one.start, one.end) for one in terms))
 
@@ -140,7 +153,7 @@ class Preparation:
             self.work.source,
             self._limits.max_source_tokens,
             lambda part: self._count(part, is_in_caps),
-            lambda part: is_spellable(in_half_width(part), self.tokenizer),
+            lambda part: is_spellable(self._read(part), self.tokenizer),
             is_split=self.work.job.split_sentences is not False,
         )
 

@@ -16,6 +16,7 @@ from model.decoding.options import DecodingOptions
 from model.text.languages import Languages, shown_pairs
 from service.errors import InvalidField, UnsupportedLanguage, shown
 from service.translation.glossary import Glossary
+from service.translation.language.chinese import SIMPLIFIED, with_traditional
 
 _PIVOT = "en"
 _MOST_FOUND = 4096
@@ -36,9 +37,13 @@ class OfferedModel:
         work: int = 0,
     ) -> None:
         self.name, self.decoding, self.work = name, decoding, work
+        known = {code for pair in pairs for code in pair}
+        pairs = with_traditional(pairs)
         self.pairs = frozenset(pairs)
         self.sources = distinct(source for source, _ in pairs)
         self.languages = distinct([*self.sources, *(target for _, target in pairs)])
+        self.network_codes = {one: one if one in known else SIMPLIFIED for one in self.languages}
+        """What the network knows of each language: of traditional Chinese maybe the simplified."""
         self._known = Languages(self.languages, own_codes)
 
     def find(self, code: str) -> str | None:

@@ -23,6 +23,7 @@ from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.document import Sentence
 from service.translation.sentence.entering import Entrance, Entry
 from service.translation.sentence.latin import find_latin, keeps_latin
+from service.translation.sentence.script import Script
 from service.translation.sentence.terms import spelled
 
 LOST = math.inf
@@ -56,7 +57,7 @@ class SecondTranslation:
         was_sent = first.source.is_streamed and first.is_plain and sentence.is_bare
         if not faults or was_sent:
             return None
-        stages = [stage for stage in first.stages if not isinstance(stage, Carriers | Spelled)]
+        stages = [s for s in first.stages if not isinstance(s, Carriers | Spelled | Script)]
         text = stages[-1].text if stages else sentence.text
         carriers = self._carry_amounts(sentence, first, text)
         if carriers is None and faults == LOST:
@@ -66,11 +67,10 @@ class SecondTranslation:
         options = dataclasses.replace(
             self._work.options, sampling=False, beam_size=self._beam_size, n_best=self._beam_size
         )
-        spelled = self._entrance.spelled(carriers.text)
-        text = carriers.text if spelled is None else spelled.text
+        stages += [carriers, *self._entrance.last_stages(carriers.text)]
+        text = stages[-1].text
         ids = self._encoder.ids(text)
         source = dataclasses.replace(first.source, ids=ids, options=options, is_streamed=False)
-        stages += [carriers] if spelled is None else [carriers, spelled]
         return Entry(source, text, stages)
 
     def _carry_amounts(self, sentence: Sentence, first: Entry, text: str) -> Carriers | None:

@@ -103,7 +103,7 @@ def test_weblates_machinery(server: Served) -> None:
     for name in ("LibreTranslate", "DeepL"):
         assert answers[name]["texts"] == expected, name
         assert answers[name]["batch"] == [capitals, ["%d <b>FILES</b>"]], name
-    assert answers["LibreTranslate"]["languages"] == ["de", "en", "es", "zh"]
+    assert answers["LibreTranslate"]["languages"] == ["de", "en", "es", "zh", "zh-Hant"]
 
 
 @pytest.mark.timeout(600)
@@ -165,7 +165,7 @@ def test_libretranslates_mcp_server(call: Call) -> None:
     assert answer["detected"] == "de"
     assert answer["translated"]["translatedText"] == "HI."
     assert len(answer["translated"]["alternatives"]) == 3
-    assert answer["languages"] == ["en", "de", "es", "zh"]
+    assert answer["languages"] == ["en", "de", "es", "zh", "zh-Hant"]
     assert answer["refusal"] == "xx is not supported"
 
 

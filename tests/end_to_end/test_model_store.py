@@ -79,7 +79,12 @@ def test_models_are_offered_at_once_loaded_when_needed_and_leave_for_others(
     before = num_packed()
     with serving(store, memory_limit=ONE_MODEL) as client, no_collection():
         offered = {one["code"]: one["targets"] for one in client.get("/languages").json()}
-        assert offered == {"en": ["de", "zh"], "de": ["en", "zh"], "zh": ["en", "de"]}
+        assert offered == {
+            "en": ["de", "zh", "zh-Hant"],
+            "de": ["en", "zh", "zh-Hant"],
+            "zh": ["en", "de", "zh-Hant"],
+            "zh-Hant": ["en", "de", "zh"],
+        }
         assert states(client) == {"en-de": "stored", "zh-en": "stored"}
         for _ in range(2):
             assert translate(client, "Hello!", "en", "de") == "Hallo!"

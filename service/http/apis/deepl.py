@@ -34,6 +34,7 @@ from service.http.translating import (
     translate_upload,
 )
 from service.translation.job import AUTO, SplitSentences
+from service.translation.language.chinese import TRADITIONAL
 from service.translation.results import TranslationResult
 
 TRANSLATE, LANGUAGES, USAGE = "/v2/translate", "/v2/languages", "/v2/usage"
@@ -277,12 +278,13 @@ async def languages(request: Request) -> list[dict[str, Any]]:
 
 
 def _codes(state: ServerState) -> tuple[list[str], list[str]]:
-    """DeepL's codes of the source and of the target languages."""
+    """DeepL's codes of the source and of the target languages; Chinese is one source."""
     targets = state.dispatcher.targets
     reachable = {code for reached in targets.values() for code in reached}
     codes = [code for code in state.dispatcher.languages if code in reachable]
     variants = [one for code in codes for one in _VARIANTS.get(code, (code.upper(),))]
-    return [code.upper() for code, reached in targets.items() if reached], variants
+    sources = (code for code, reached in targets.items() if reached and code != TRADITIONAL)
+    return [code.upper() for code in sources], variants
 
 
 @router.api_route(LANGUAGES_3, methods=[*READ])

@@ -11,6 +11,7 @@ import fasttext
 import regex
 
 from model.text.normalisation import without_invisible
+from service.translation.language.chinese import SIMPLIFIED, TRADITIONAL, is_traditional
 from service.translation.language.segmentation import has_letters
 from service.translation.language.short_texts import ShortTexts
 
@@ -98,7 +99,9 @@ class LanguageDetector:
             _other_language(sample, scores, known) if len(sample.encode()) >= _LEAST_BYTES else None
         )
         scores = _favoured(scores, expected & known)
-        best = max(candidates, key=lambda code: scores.get(_primary(code), 0.0))
+        best = _of_script(
+            sample, candidates, max(candidates, key=lambda code: scores.get(_primary(code), 0.0))
+        )
         return Detection(best, round(min(100.0, 100 * scores.get(_primary(best), 0.0)), 1), other)
 
     def _probabilities(self, sample: str, known: Collection[str]) -> Mapping[str, float]:
@@ -149,6 +152,13 @@ def _other_language(sample: str, scores: Mapping[str, float], known: Collection[
     is_known = sum(scores.get(code, 0.0) for code in known) >= _MOST_OFFERED
     least = _LEAST_OTHER if _HAN.search(sample) or _LATIN.search(sample) else 0.0
     return None if is_known or scores.get(likeliest, 0.0) <= least else likeliest
+
+
+def _of_script(sample: str, candidates: Sequence[str], best: str) -> str:
+    """The candidate of the text's Chinese characters if it is in Chinese."""
+    if best not in (SIMPLIFIED, TRADITIONAL) or not {SIMPLIFIED, TRADITIONAL} <= set(candidates):
+        return best
+    return TRADITIONAL if is_traditional(sample) else SIMPLIFIED
 
 
 def _favoured(scores: Mapping[str, float], expected: Collection[str]) -> Mapping[str, float]:

@@ -11,12 +11,14 @@ from model.decoding.sentence import SourceSentence
 from service.engine.interfaces import SentenceEncoder
 from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
+from service.translation.language.chinese import SIMPLIFIED
 from service.translation.markup.flow import MARK
-from service.translation.sentence.abbreviations import POINT, Spelled, enter_abbreviations
+from service.translation.sentence.abbreviations import POINT, enter_abbreviations
 from service.translation.sentence.amounts import Amount
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
 from service.translation.sentence.document import Sentence
+from service.translation.sentence.script import enter_script
 from service.translation.sentence.stages import Stage
 from service.translation.sentence.terms import Terms
 from service.translation.text_work import go_on
@@ -71,6 +73,7 @@ class Entrance:
         self._tokenizer, self._encoder = tokenizer, encoder
         self._matcher, self._work = matcher, work
         self._pair = work.source, work.target
+        self._changes_script = work.is_traditional or work.source == SIMPLIFIED
         self._is_aligned = work.job.is_aligned or work.job.is_checked
         has_capitals_for_nouns = work.source in _NOUNS_IN_CAPITALS
         self._asks_titles_again = (
@@ -96,9 +99,9 @@ class Entrance:
         if sentence.kept and (carriers := self.carried(sentence, text)):
             stages.append(carriers)
             text = carriers.text
-        if POINT in text and (spelled := self.spelled(text)):
-            stages.append(spelled)
-            text = spelled.text
+        if POINT in text or self._changes_script:
+            stages += self.last_stages(text)
+            text = stages[-1].text if stages else text
         ids, options = self._encoder.ids(text), self._work.options
         is_aligned = self._is_aligned or bool(sentence.tags or terms)
         source = SourceSentence(ids, options, self._work.ticket.is_streamed, prefix, is_aligned)
@@ -128,9 +131,16 @@ class Entrance:
         kept = [string.text for string in sentence.kept]
         return enter_carriers(text, self._pair, self._tokenizer.reserved, kept, amounts)
 
-    def spelled(self, text: str) -> Spelled | None:
-        """The stage of its abbreviations, if it has any."""
-        return enter_abbreviations(text, self._work.source)
+    def last_stages(self, text: str) -> list[Stage]:
+        """The stages that a sentence enters last: of its abbreviations and its script."""
+        stages: list[Stage] = []
+        if POINT in text and (spelled := enter_abbreviations(text, self._work.source)):
+            stages.append(spelled)
+            text = spelled.text
+        if self._changes_script:
+            script = enter_script(text, is_traditional=self._work.is_traditional)
+            stages += [script] if script else []
+        return stages
 
     def count(self, text: str) -> int:
         """The source ids of a text with marks, as the network gets it."""
@@ -138,5 +148,5 @@ class Entrance:
             enter_carriers(text, self._pair, self._tokenizer.reserved) if MARK in text else None
         )
         text = text if carriers is None else carriers.text
-        spelled = self.spelled(text) if POINT in text else None
-        return self._encoder.count(text if spelled is None else spelled.text)
+        last = self.last_stages(text)
+        return self._encoder.count(last[-1].text if last else text)

@@ -25,6 +25,7 @@ from service.models.store import ModelStore
 from service.settings import Settings
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
+from service.translation.language.chinese import with_traditional
 from tests.service.fakes import FakeRunner, eventually, fake_model
 from tests.service.models.tiny_stores import (
     NUM_SEEDS,
@@ -280,7 +281,7 @@ def is_shown(offer: Offer | None, listed: dict[str, Any] | None) -> bool:
     """Whether GET /models shows it so."""
     if offer is None or listed is None:
         return offer is None and listed is None
-    sources, targets = map(set, zip(*offer.entry.pairs, strict=True))
+    sources, targets = map(set, zip(*with_traditional(offer.entry.pairs), strict=True))
     state = "loaded" if offer.is_loaded else "stored"
     shown = listed["state"], set(listed["sources"]), set(listed["targets"])
     return shown == (state, sources, targets)

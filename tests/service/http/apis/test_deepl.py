@@ -128,7 +128,12 @@ def test_any_text_comes_back_as_it_was(text: str, is_html: bool) -> None:
         ("text", None, 400, "Invalid request: missing text parameter"),
         ("text", [], 400, "Parameter 'text' not specified."),
         ("text", "x" * 1001, 413, "1001 characters, at most 1000"),
-        ("target_lang", "XX", 400, "'target_lang' not supported: 'XX'; supported: zh, en, de"),
+        (
+            "target_lang",
+            "XX",
+            400,
+            "'target_lang' not supported: 'XX'; supported: zh, en, zh-Hant, de",
+        ),
         ("split_sentences", "2", 400, "split_sentences"),
         ("preserve_formatting", "yes", 400, "true or false"),
         ("formality", "less", 400, "prefer_less is accepted"),
@@ -155,7 +160,9 @@ def test_languages_and_usage(client: TestClient) -> None:
         {"language": "EN", "name": "English"},
     ]
     targets = client.get("/v2/languages?type=target").json()
-    assert [one["language"] for one in targets] == ["ZH", "ZH-HANS", "EN-GB", "EN-US", "DE"]
+    assert [one["language"] for one in targets] == [
+        *("ZH", "ZH-HANS", "EN-GB", "EN-US", "ZH-HANT", "DE")
+    ]
     assert {one["supports_formality"] for one in targets} == {False}
     form = client.request("GET", "/v2/languages", data={"type": "target"})
     assert form.json() == targets

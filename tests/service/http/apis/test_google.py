@@ -67,7 +67,7 @@ def test_what_has_no_effect_is_named_and_what_googles_client_sends_is_accepted(
         ({"q": ["a"] * 6}, 413, "6 texts"),
         ({"q": "x" * 1001}, 413, "1001 characters"),
         ({"target": None}, 400, "missing target"),
-        ({"target": "xx"}, 400, "supported: zh, en, de"),
+        ({"target": "xx"}, 400, "supported: zh, en, zh-Hant, de"),
         ({"source": "x" * 65}, 400, "at most 64"),
         ({"format": "pdf"}, 400, "format must be"),
         ({"cid": 5}, 400, "cid must be"),
@@ -93,15 +93,21 @@ def test_languages_are_detected(client: TestClient) -> None:
 
 def test_languages_have_names_in_the_language_asked_for(client: TestClient) -> None:
     path = PATH + "/languages"
-    codes = [{"language": code} for code in ("zh", "en", "de")]
+    codes = [{"language": code} for code in ("zh", "en", "zh-Hant", "de")]
     assert client.get(path).json() == {"data": {"languages": codes}}
     german = client.get(path, params={"target": "de"}).json()["data"]["languages"]
-    assert [one["name"] for one in german] == ["Chinesisch", "Englisch", "Deutsch"]
+    assert [one["name"] for one in german] == [
+        "Chinesisch",
+        "Englisch",
+        "Chinesisch (Traditionell)",
+        "Deutsch",
+    ]
     chinese = client.get(path, params={"target": "zh-CN"}).json()["data"]["languages"]
-    assert chinese[2] == {"language": "de", "name": "德语"}
+    assert chinese[3] == {"language": "de", "name": "德语"}
+    names = ["Chinese", "English", "Chinese (Traditional)", "German"]
     for unknown in ("fr", "xx", "../../etc"):
         english = client.get(path, params={"target": unknown}).json()["data"]["languages"]
-        assert [one["name"] for one in english] == ["Chinese", "English", "German"]
+        assert [one["name"] for one in english] == names
     refused(client.get(path, params={"target": "x" * 65}), 400)
 
 

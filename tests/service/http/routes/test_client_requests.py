@@ -35,7 +35,7 @@ def test_mastodon_asks_for_languages_with_a_content_type_and_no_body(client: Tes
     targets = {
         one["code"]: [code for code in one["targets"] if code != one["code"]] for one in listed
     }
-    assert targets["en"] == ["de", "zh"]
+    assert targets["en"] == ["de", "zh", "zh-Hant"]
 
 
 def test_mastodon_translates_the_parts_of_a_post(client: TestClient) -> None:
@@ -58,7 +58,7 @@ def test_discourse_detects_asks_for_languages_and_translates(client: TestClient)
     """Its locale zh_CN is zh, and the language that it detects must be listed too."""
     detected = client.post("/detect", content=f"q={GERMAN}&api_key=", headers=FORM).json()
     assert detected[0]["language"] == "de"
-    assert {"de", "en", "zh"} == {one["code"] for one in client.get("/languages").json()}
+    assert {"de", "en", "zh", "zh-Hant"} == {one["code"] for one in client.get("/languages").json()}
     body = "q=%3Cp%3EHallo+du%3C%2Fp%3E&source=de&target=en&format=html&api_key="
     answer = client.post("/translate", content=body, headers=FORM)
     assert answer.json() == {"translatedText": "<p>HALLO DU</p>"}

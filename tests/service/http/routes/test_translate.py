@@ -122,8 +122,8 @@ def test_plain_text_is_answered_with_plain_text_and_a_byte_order_mark_is_dropped
 @pytest.mark.parametrize(
     ("status", "code", "fields", "word"),
     [
-        (400, "unsupported_language", {"source": "xx"}, "supported: auto, zh, en, de"),
-        (400, "unsupported_language", {"target": "auto"}, "supported: zh, en, de"),
+        (400, "unsupported_language", {"source": "xx"}, "supported: auto, zh, en, zh-Hant, de"),
+        (400, "unsupported_language", {"target": "auto"}, "supported: zh, en, zh-Hant, de"),
         (400, "unsupported_language", {"source": "auto", "q": "¿Dónde está el libro?"}, "in es"),
         (400, "unsupported_language", {"source": "de", "target": "en"}, "en to de"),
         (413, "text_too_long", {"q": "a" * 1001}, "1001 characters, at most 1000"),

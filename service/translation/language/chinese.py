@@ -1,0 +1,71 @@
+"""Simplified and traditional Chinese. Models that know only simplified characters read and write
+traditional ones through OpenCC, whose conversions keep the length of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import regex
+
+if TYPE_CHECKING:
+    from opencc import OpenCC
+
+SIMPLIFIED, TRADITIONAL = "zh", "zh-Hant"
+_HAN = regex.compile(r"\p{Han}")
+_LEAST_SHARE = 0.1
+"""Of the Chinese characters of a traditional text, those that simplified Chinese writes otherwise:
+a third is usual."""
+Pairs = Sequence[tuple[str, str]]
+
+
+def with_traditional(pairs: Pairs) -> Pairs:
+    """The pairs, with traditional Chinese wherever they have only simplified Chinese."""
+    codes = {code for pair in pairs for code in pair}
+    if SIMPLIFIED not in codes or TRADITIONAL in codes:
+        return pairs
+    sources = [(TRADITIONAL, b) for a, b in pairs if a == SIMPLIFIED]
+    targets = [(a, TRADITIONAL) for a, b in pairs if b == SIMPLIFIED]
+    both = [(SIMPLIFIED, TRADITIONAL), (TRADITIONAL, SIMPLIFIED)] if sources and targets else []
+    return [*pairs, *sources, *targets, *both]
+
+
+def is_traditional(text: str) -> bool:
+    """Whether the text is written in traditional characters."""
+    simplified = to_simplified(text)
+    if simplified == text:
+        return False
+    changed = sum(a != b for a, b in zip(text, simplified, strict=True))
+    return changed >= _LEAST_SHARE * len(_HAN.findall(text))
+
+
+def to_simplified(text: str) -> str:
+    """The text in simplified characters, of the same length."""
+    return text if _is_common(text) else _converted(text, "t2s")
+
+
+def to_traditional(text: str) -> str:
+    """The text in the traditional characters of Taiwan, of the same length."""
+    return _converted(text, "s2tw") if _HAN.search(text) else text
+
+
+def _is_common(text: str) -> bool:
+    """Whether it has no Chinese characters but the 6,763 of GB 2312, which are simplified."""
+    try:
+        text.encode("gb2312")
+    except UnicodeEncodeError:
+        return not _HAN.search(text)
+    return True
+
+
+def _converted(text: str, name: str) -> str:
+    """The text after the conversion of that name. OpenCC stops at U+0000."""
+    return "\0".join(map(_converter(name).convert, text.split("\0")))
+
+
+@cache
+def _converter(name: str) -> OpenCC:
+    from opencc import OpenCC  # 6 MB, which most servers never need
+
+    return OpenCC(name)

@@ -1,0 +1,62 @@
+"""Traditional Chinese is read and written by models that know only simplified Chinese."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.decoding.options import DecodingOptions
+from service.translation.alignment import AlignmentLink
+from service.translation.language.chinese import is_traditional, to_simplified, to_traditional
+from service.translation.language.detection import LanguageDetector
+from service.translation.routing import OfferedModel, Routes
+from service.translation.sentence.script import enter_script
+from service.translation.sentence.stages import Version
+
+DETECTOR = LanguageDetector()
+OPTIONS = DecodingOptions()
+
+
+@settings(deadline=None)
+@given(st.text(st.sampled_from("後后裡里發髮发臺台 ab,。"), max_size=20))
+def test_what_enters_leaves_as_it_was_written(text: str) -> None:
+    stage = enter_script(text, is_traditional=False)
+    if stage is None:
+        assert to_simplified(text) == text
+    else:
+        assert to_simplified(stage.text) == stage.text
+        links = [AlignmentLink(0, 1, 0, 1, 1.0)]
+        assert stage.leave(Version(stage.text, links)) == Version(text, links)
+
+
+@settings(deadline=None)  # the first call loads OpenCC
+@given(st.text(st.one_of(st.characters(), st.sampled_from("臺台\0a")), max_size=40))
+def test_conversions_keep_the_length(text: str) -> None:
+    assert len(to_simplified(text)) == len(to_traditional(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        *(("他們在學校讀書。", "zh-Hant"), ("請問圖書館在哪裡？", "zh-Hant"), ("臺灣", "zh-Hant")),
+        *(("他们在学校读书。", "zh"), ("皇后有乾隆的著作。", "zh"), ("Where is it?", "en")),
+        ("今天我在电视上看到一个叫陳的人，他说了很多关于天气的事。", "zh"),
+    ],
+)
+def test_the_characters_tell_the_language(text: str, language: str) -> None:
+    assert DETECTOR.detect(text, ["en", "zh", "zh-Hant"]).language == language
+    assert is_traditional(text) == (language == "zh-Hant")
+
+
+def test_a_model_of_simplified_chinese_offers_traditional() -> None:
+    model = OfferedModel("m", [("zh", "en"), ("en", "zh")], {}, OPTIONS)
+    routes = Routes([model])
+    assert routes.targets["en"] == ["zh", "zh-Hant"]
+    assert routes.targets["zh"] == ["en", "zh-Hant"]
+    for code in ("zh-TW", "ZH-HANT", "zh_HK"):
+        (hop,) = routes.require(code, "en")
+        assert (hop.source, model.network_codes[hop.source]) == ("zh-Hant", "zh")
+    own = OfferedModel("own", [("zh-Hant", "en"), ("zh", "en")], {}, OPTIONS)
+    assert own.network_codes["zh-Hant"] == "zh-Hant"
+    assert "zh-Hant" not in OfferedModel("x", [("en", "de")], {}, OPTIONS).languages
