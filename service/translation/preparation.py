@@ -12,7 +12,15 @@ from model.text.spans import Span
 from service.engine.interfaces import SentenceEncoder
 from service.errors import InvalidField
 from service.translation.job import ModelJob, TextFormat
-from service.translation.language.chinese import SIMPLIFIED, to_simplified, to_traditional
+from service.translation.language.chinese import (
+    SIMPLIFIED,
+    WITH_HAN,
+    WITHOUT_HAN,
+    is_chinese,
+    is_latin,
+    to_simplified,
+    to_traditional,
+)
 from service.translation.language.segmentation import (
     Piece,
     cut_text,
@@ -53,6 +61,11 @@ class Preparation:
         self._encoder = SentenceEncoder(
             tokenizer, work.source, work.target, limits.max_source_tokens
         )
+        self._is_translated = None
+        if work.target == SIMPLIFIED and work.source not in WITH_HAN:
+            self._is_translated = is_chinese
+        elif work.source == SIMPLIFIED and work.target in WITHOUT_HAN:
+            self._is_translated = is_latin
         self._keep = KeptStrings(work.job.keep) if work.job.keep else None
         glossary = work.job.glossary
         self._matcher = glossary.matcher(work.source) if glossary else None
@@ -100,7 +113,7 @@ class Preparation:
         if isinstance(text, CodedText):
             return Document(self._cutter.items(coded_flows(text, self._find_kept)))
         if work.job.format != "text" and _is_written_as_html(text, work.job.format):
-            return Document(self._cutter.items(take_apart(text, self._find_kept)))
+            return Document(self._cutter.items(take_apart(text, self._find_kept, work.job.target)))
         if self._is_plain(text):
             return Document([Sentence(text)])
         joins_lines = work.job.split_sentences is not True
@@ -119,12 +132,19 @@ class Preparation:
             and not has_kept(text)
             and not has_marks(text)
             and not FULL_WIDTH.search(text)
+            and not (self._is_translated and self._is_translated(text))
             and not tokenizer.count_unspelled(text)
             and next(find_unspelled(text, tokenizer, source), None) is None
             and is_one_sentence(text, source)
             and not is_in_capitals(text)
             and self._encoder.count(text) <= self._limits.max_source_tokens
         )
+
+    def _is_translatable(self, part: str) -> bool:
+        """Whether the network knows the letters, and they are not those of the target already."""
+        if self._is_translated and self._is_translated(part):
+            return False
+        return is_spellable(self._read(part), self.tokenizer)
 
     def _read(self, text: str) -> str:
         """The text in the characters that the network reads, of the same length."""
@@ -153,7 +173,7 @@ class Preparation:
             self.work.source,
             self._limits.max_source_tokens,
             lambda part: self._count(part, is_in_caps),
-            lambda part: is_spellable(self._read(part), self.tokenizer),
+            self._is_translatable,
             is_split=self.work.job.split_sentences is not False,
         )
 

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 SIMPLIFIED, TRADITIONAL = "zh", "zh-Hant"
 _HAN = regex.compile(r"\p{Han}")
+_OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Han}]")
+_EAST_ASIAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
+_LATIN_WORDS = regex.compile(r"\p{Latin}++(?:[^\p{L}]++\p{L}++){2}")
+WITH_HAN = frozenset({"zh", "zh-Hant", "yue", "wuu", "ja", "ko"})
+WITHOUT_HAN = frozenset({"en", "de", "fr", "es", "it", "pt", "nl"})
+"""Languages that are written with Chinese characters, and some in Latin letters."""
 _LEAST_SHARE = 0.1
 """Of the Chinese characters of a traditional text, those that simplified Chinese writes otherwise:
 a third is usual."""
@@ -29,6 +35,17 @@ def with_traditional(pairs: Pairs) -> Pairs:
     targets = [(a, TRADITIONAL) for a, b in pairs if b == SIMPLIFIED]
     both = [(SIMPLIFIED, TRADITIONAL), (TRADITIONAL, SIMPLIFIED)] if sources and targets else []
     return [*pairs, *sources, *targets, *both]
+
+
+def is_chinese(text: str) -> bool:
+    """Whether the text has twice as many Chinese characters as letters of others."""
+    num_han = len(_HAN.findall(text))
+    return num_han >= 2 * max(len(_OTHER_LETTER.findall(text)), 1)
+
+
+def is_latin(text: str) -> bool:
+    """Whether the text has three words in Latin letters, and nothing that Chinese writes."""
+    return _EAST_ASIAN.search(text) is None and _LATIN_WORDS.search(text) is not None
 
 
 def is_traditional(text: str) -> bool:

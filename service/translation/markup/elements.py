@@ -53,6 +53,9 @@ _KEEPS = regex.compile(
     regex.IGNORECASE,
 )
 
+_LANGUAGE = regex.compile(r"""\s(?:xml:)?lang\s*+=\s*+["']?([A-Za-z-]++)""", regex.IGNORECASE)
+_TRADITIONAL = frozenset({"hant", "tw", "hk", "mo", "zt"})
+
 
 def is_known(name: str) -> bool:
     """Whether HTML has an element of this name."""
@@ -72,6 +75,21 @@ def keeps_content(source: str, tag: Token) -> bool:
 def keeps_itself(source: str, tag: Token) -> bool:
     """Whether this start tag says that its element is not translated, attributes included."""
     return _KEEPS.search(source, tag.start, tag.end) is not None
+
+
+def is_in(source: str, tag: Token, language: str) -> bool:
+    """Whether this start tag says that its element is in the language. That of a whole page says
+    little: templates have it."""
+    found = None if tag.name == "html" else _LANGUAGE.search(source, tag.start, tag.end)
+    if found is None:
+        return False
+    marked, wanted = found[1].lower().split("-"), language.lower().split("-")
+    return marked[0] == wanted[0] and _is_traditional(marked) == _is_traditional(wanted)
+
+
+def _is_traditional(subtags: Sequence[str]) -> bool:
+    """Whether a tag of Chinese means traditional Chinese."""
+    return not _TRADITIONAL.isdisjoint(subtags)
 
 
 def pair_tags(tokens: Sequence[Token], void: frozenset[str] = _VOID) -> dict[int, int]:

@@ -11,6 +11,7 @@ import regex
 
 from service.translation.markup.elements import (
     inline_names,
+    is_in,
     is_known,
     keeps_content,
     keeps_itself,
@@ -62,12 +63,15 @@ _PARTS = regex.compile(
 )
 
 
-def take_apart(source: str, find: FindKept = find_kept) -> list[str | Flow]:
+def take_apart(
+    source: str, find: FindKept = find_kept, target: str | None = None
+) -> list[str | Flow]:
     """The page's parts in order: strings to keep as they are, and flows. Linear time.
 
-    The parts, spelled with their tags, are the source.
+    The parts, spelled with their tags, are the source. `target`: what is marked as in this language
+    stays as it is.
     """
-    return _Page(source, find).parts()
+    return _Page(source, find, target).parts()
 
 
 def visible_text(source: str, most: int) -> str:
@@ -87,8 +91,8 @@ def visible_text(source: str, most: int) -> str:
 class _Page:
     """One page and how far it is taken apart."""
 
-    def __init__(self, source: str, find: FindKept) -> None:
-        self._source, self._find = source, find
+    def __init__(self, source: str, find: FindKept, target: str | None) -> None:
+        self._source, self._find, self._target = source, find, target
         self._tokens = list(scan(source))
         self._partners = pair_tags(self._tokens)
         self._list_links = list_links(source, self._tokens, self._partners)
@@ -130,7 +134,8 @@ class _Page:
     def _kept_until(self, index: int) -> int | None:
         """The index after an element that stays as it is; None for any other."""
         token = self._tokens[index]
-        if not keeps_content(self._source, token):
+        is_translated = self._target is not None and is_in(self._source, token, self._target)
+        if not is_translated and not keeps_content(self._source, token):
             return None
         if (partner := self._partners.get(index)) is not None:
             return partner + 1

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.decoding.options import DecodingOptions
+from model.decoding.sentence_limits import SentenceLimits
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
 from service.translation.alignment import AlignmentLink
-from service.translation.language.chinese import is_traditional, to_simplified, to_traditional
+from service.translation.job import ModelJob, TranslationJob
+from service.translation.language.chinese import (
+    is_chinese,
+    is_traditional,
+    to_simplified,
+    to_traditional,
+)
 from service.translation.language.detection import LanguageDetector
+from service.translation.preparation import Preparation
 from service.translation.routing import OfferedModel, Routes
 from service.translation.sentence.script import enter_script
 from service.translation.sentence.stages import Version
 
+FILE = Path("checkpoints/zh-en/sentencepiece.model")
+TOKENIZER = Tokenizer(FILE, FILE, TokenizerConfig(FILE.name, FILE.name, reserved=16))
+LIMITS = SentenceLimits(40, 60, 8)
 DETECTOR = LanguageDetector()
 OPTIONS = DecodingOptions()
 
@@ -47,6 +62,35 @@ def test_conversions_keep_the_length(text: str) -> None:
 def test_the_characters_tell_the_language(text: str, language: str) -> None:
     assert DETECTOR.detect(text, ["en", "zh", "zh-Hant"]).language == language
     assert is_traditional(text) == (language == "zh-Hant")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_kept"),
+    [
+        *(("我喜欢喝茶。", True), ("他们在学校读书！", True), ("请点击OK按钮。", True)),
+        *(("I like 茶.", False), ("I like tea.", False), ("Menu 菜单", False), ("123", False)),
+    ],
+)
+def test_chinese_is_told_from_what_quotes_it(text: str, is_kept: bool) -> None:
+    assert is_chinese(text) == is_kept
+
+
+@pytest.mark.parametrize(
+    ("pair", "text", "is_kept"),
+    [
+        *((("en", "zh"), "我喜欢喝茶。", True), (("zh", "en"), "I like tea.", True)),
+        *((("zh", "en"), "OK。", False), (("zh", "en"), "我喜欢喝茶。", False)),
+        *((("ja", "zh"), "新規作成", False), (("de", "en"), "I like tea.", False)),
+    ],
+)
+def test_what_is_in_the_target_language_stays(
+    pair: tuple[str, str], text: str, is_kept: bool
+) -> None:
+    work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
+    (document,), entries = Preparation(TOKENIZER, LIMITS, work).prepare()
+    assert (not entries) == is_kept
+    if is_kept:
+        assert "".join(document.gaps) == text
 
 
 def test_a_model_of_simplified_chinese_offers_traditional() -> None:

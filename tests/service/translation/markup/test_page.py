@@ -162,6 +162,23 @@ def test_tags_within_a_kept_string_stay_where_they_are() -> None:
     assert not flow.tags
 
 
+@pytest.mark.parametrize(
+    ("tag", "target", "is_kept"),
+    [
+        *(("<p lang=de>", "de", True), ('<p xml:lang="de-AT">', "de", True)),
+        *(("<p lang='zh-TW'>", "zh-Hant", True), ("<p lang=zh-TW>", "zh", False)),
+        *(("<p lang=en>", "de", False), ("<p data-lang=de>", "de", False), ("<p>", "de", False)),
+        ("<html lang=de>", "de", False),
+    ],
+)
+def test_what_is_marked_as_in_the_target_language_stays(
+    tag: str, target: str, is_kept: bool
+) -> None:
+    end = f"</{tag[1:].split()[0].rstrip('>')}>"
+    found = take_apart(f"{tag}Tee{end}", target=target)
+    assert any(isinstance(part, Flow) for part in found) != is_kept
+
+
 def parts(text: str, *, is_spaced: bool = True) -> tuple[str, list[tuple[int, str]], list[str]]:
     """The text, its tags with their places, and its kept strings."""
     flow = text_flow(text, is_spaced=is_spaced)
