@@ -18,10 +18,10 @@ from pydantic import Field
 from pydantic_core import to_json
 
 from service.errors import InvalidField, ServiceError, shown
-from service.http.apis.prompts import Languages, read_instruction, read_prompt
 from service.http.bodies import JSON
 from service.http.error_answers import openai_error, unforeseen
 from service.http.openapi import READ, foreign_router
+from service.http.prompts import Languages, read_instruction, read_prompt
 from service.http.request_fields import RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import read_request

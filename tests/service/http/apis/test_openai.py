@@ -11,7 +11,7 @@ from babel.localedata import locale_identifiers
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from service.http.apis.prompts import read_prompt
+from service.http.prompts import read_prompt
 from tests.service.fakes import FakeRunner
 
 PATH = "/v1/chat/completions"
