@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, Self
 
 _FAILED = 2
 _INTERRUPTED = 128 + signal.SIGINT
@@ -87,9 +87,41 @@ def without_collection() -> Iterator[None]:
 
 def fail(message: str) -> NoReturn:
     """End the command with one line on stderr and exit code 2."""
+    _report(message)
+    raise SystemExit(_FAILED)
+
+
+def _report(message: str) -> None:
     with contextlib.suppress(OSError):
         print(f"dragoman: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
-    raise SystemExit(_FAILED)
+
+
+class Failures:
+    """Errors that do not end a command, such as those of one of its files. Each prints one line;
+    after the block the command ends with exit code 2 if there were any."""
+
+    def __init__(self) -> None:
+        self._are_any = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None and self._are_any:
+            self.end()
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[None]:
+        """An error ends only this block."""
+        try:
+            yield
+        except* ValueError as group:
+            self._are_any = True
+            for error in group.exceptions:
+                _report(str(error))
+
+    def end(self) -> NoReturn:
+        raise SystemExit(_FAILED)
 
 
 @contextlib.contextmanager

@@ -101,7 +101,7 @@ class Output:
     """A file or standard output; writes every text without buffering.
 
     The file is opened at once, but truncated only at the first text, or when the block ends without
-    one. Raises TextFileError.
+    one. The end of an inner block closes it. Raises TextFileError.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -117,6 +117,8 @@ class Output:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._file is not None and self._file.closed:
+            return
         with self._naming_errors():
             if kind is None:
                 self._begin()

@@ -6,22 +6,30 @@ import contextlib
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from tqdm import tqdm
 
 from model.checkpoint.bundled import BUNDLED_NAMES
 from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
-from service.commands.process import importing
-from service.commands.text_files import Output, read_parts
+from service.commands.process import Failures, importing
+from service.commands.text_files import Output, TextFileError, read_parts
 from service.errors import shown
 from service.settings import BUNDLED
 
 if TYPE_CHECKING:
+    from service.documents.formats import FileFormat
     from service.offline import OfflineTranslator
+
+
+class _Input(NamedTuple):
+    """A file, None for standard input, and its format, None for plain text."""
+
+    file: Path | None
+    format: FileFormat | None = None
 
 
 def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,6 +77,7 @@ def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tu
     help="A string that stays as it is; may be repeated.",
 )
 @click.option("--glossary", type=TEXT_FILE, help="CSV or TSV file of terms and their translations.")
+@click.option("--plain", is_flag=True, help="Read FILES as plain text, whatever their endings.")
 @click.option(
     "--join-lines", is_flag=True, help="Plain text is wrapped: only a blank line ends a paragraph."
 )
@@ -95,15 +104,17 @@ def translate(
     max_slots: int,
     keep: tuple[str, ...],
     glossary: Path | None,
+    plain: bool,
     join_lines: bool,
     replace: bool,
     output: str,
 ) -> None:
     """Translate FILES, or standard input, to standard output or to -o.
 
-    Formats such as .docx, .md or .po are known by the endings of names. Every other file is plain
-    text: a text of a hundred lines gives a hundred lines, and what is translated is written at
-    once, so that large files take little memory.
+    Formats such as .docx, .md or .po are known by the endings of names. Standard input and files
+    that end in .txt or have no ending are plain text: a text of a hundred lines gives a hundred
+    lines, and what is translated is written at once, so that large files take little memory. A
+    file that fails does not hold back the others.
     """
     with importing():
         from service.offline import OfflineOptions, OfflineTranslator
@@ -121,40 +132,58 @@ def translate(
         split_sentences="nonewlines" if join_lines else True,
     )
     pair = None if source == "auto" else (source, target)
-    with contextlib.ExitStack() as opened:
+    with Failures() as failures, contextlib.ExitStack() as opened:
         planned = [
             (opened.enter_context(Output(path)), inputs)
-            for path, inputs in _planned(files, _made(output))
+            for path, inputs in _planned(_inputs(files, plain, failures), _made(output))
         ]
         for written, inputs in planned:
-            for file in inputs:
+            for file, _ in inputs:
                 written.require_other_than(file)
         translator = opened.enter_context(OfflineTranslator(models, options, pair))
         translator.check(source, target)
         for written, inputs in planned:
-            if (file := inputs[0]) is not None and _is_document(file):
-                written.write_bytes(_document(translator, file, source, target, replace))
-            else:
-                for text in _texts(translator, inputs, source, target, join_lines):
-                    written.write_bytes(text.encode())
+            with failures.noted(), written:
+                file, file_format = inputs[0]
+                if file is not None and file_format is not None:
+                    written.write_bytes(_document(translator, file, source, target, replace))
+                else:
+                    texts = [one.file for one in inputs]
+                    for text in _texts(translator, texts, source, target, join_lines):
+                        written.write_bytes(text.encode())
 
 
-def _is_document(path: Path) -> bool:
-    """Whether the file has a format of its own, which may be refused; any other is plain text."""
-    from service.documents.formats import FORMATS, SAVE_AS
+def _inputs(files: Sequence[Path], is_plain: bool, failures: Failures) -> Sequence[_Input]:
+    """The files that can be read; standard input without any. Ends the command if none can be."""
+    inputs = []
+    for file in files:
+        with failures.noted():
+            inputs.append(_input(file, is_plain))
+    if files and not inputs:
+        failures.end()
+    return inputs or [_Input(None)]
 
-    suffix = path.suffix.lower()
-    return (suffix in FORMATS or suffix in SAVE_AS) and suffix != ".txt"
+
+def _input(file: Path, is_plain: bool) -> _Input:
+    """Raises ValueError if the file's ending is unknown."""
+    from service.documents.formats import SAVE_AS, format_of
+    from service.errors import UnsupportedFile
+
+    suffix = file.suffix.lower()
+    if is_plain or suffix in ("", ".txt"):
+        return _Input(file)
+    try:
+        return _Input(file, format_of(file.name))
+    except UnsupportedFile as error:
+        hint = "" if suffix in SAVE_AS else "; --plain reads it as plain text"
+        raise ValueError(f"{file}: {error}{hint}") from None
 
 
-def _output_name(path: Path) -> str:
+def _output_name(file: Path, file_format: FileFormat | None) -> str:
     """The name of the file's translation: its own, but for formats that become others."""
-    from service.documents.formats import FORMATS
-
-    found = FORMATS.get(path.suffix.lower())
-    if found is None or found.suffix == path.suffix.lower():
-        return path.name
-    return path.with_suffix(found.suffix).name
+    if file_format is None or file_format.suffix == file.suffix.lower():
+        return file.name
+    return file.with_suffix(file_format.suffix).name
 
 
 def _made(output: str) -> Path | None:
@@ -170,23 +199,27 @@ def _made(output: str) -> Path | None:
 
 
 def _planned(
-    files: Sequence[Path], output: Path | None
-) -> list[tuple[Path | None, Sequence[Path | None]]]:
+    inputs: Sequence[_Input], output: Path | None
+) -> Sequence[tuple[Path | None, Sequence[_Input]]]:
     """Each output with its inputs: of its own for every file in a directory, else one for all.
 
     Raises ValueError.
     """
     if output is None or not output.is_dir():
-        if len(files) > 1 and any(map(_is_document, files)):
+        if len(inputs) > 1 and any(one.format for one in inputs):
             raise ValueError("several files with a document among them need a directory for -o")
-        return [(output, files or (None,))]
-    if not files:
+        return [(output, inputs)]
+    named = [
+        (output / _output_name(one.file, one.format), [one])
+        for one in inputs
+        if one.file is not None
+    ]
+    if not named:
         raise ValueError(f"{output} is a directory, which needs FILES")
-    paths = [output / _output_name(file) for file in files]
-    name, count = Counter(path.name for path in paths).most_common(1)[0]
+    name, count = Counter(path.name for path, _ in named).most_common(1)[0]
     if count > 1:
         raise ValueError(f"{count} files would be written to {output / name}")
-    return [(path, [file]) for path, file in zip(paths, files, strict=True)]
+    return named
 
 
 def _document(
@@ -217,13 +250,25 @@ def _texts(
     joins_lines: bool,
 ) -> Iterator[str]:
     """Translate part by part, with a progress bar. Files are separate texts only if their language
-    is detected."""
-    parts = (read_parts(file, joins_lines) for file in files)
-    texts: Iterable[Iterable[str]] = (
-        parts if source == "auto" else [itertools.chain.from_iterable(parts)]
-    )
+    is detected. Raises an ExceptionGroup with the errors of all files in the end."""
+    failed: list[ValueError] = []
     with tqdm(unit=" characters", unit_scale=True, disable=None) as bar:
-        for text in texts:
-            for translation in translator.translate_parts(text, source, target):
-                bar.update(len(translation))
-                yield translation
+        for together in [[file] for file in files] if source == "auto" else [files]:
+            read = (_read(file, joins_lines, failed) for file in together)
+            parts = itertools.chain.from_iterable(read)
+            try:
+                for translation in translator.translate_parts(parts, source, target):
+                    bar.update(len(translation))
+                    yield translation
+            except ValueError as error:
+                failed.append(ValueError(f"{together[0]}: {error}") if together[0] else error)
+    if failed:
+        raise ExceptionGroup("some files cannot be translated", failed)
+
+
+def _read(file: Path | None, joins_lines: bool, failed: list[ValueError]) -> Iterator[str]:
+    """The parts of a text, up to one that cannot be read."""
+    try:
+        yield from read_parts(file, joins_lines)
+    except TextFileError as error:
+        failed.append(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -256,6 +257,23 @@ def test_files_of_other_formats_are_known_by_their_names(tmp_path: Path) -> None
     assert (out / "a.md").read_text() == "# 我喜欢咖啡。\n\n```\nI like coffee.\n```\n"
     assert (out / "b.po").read_text() == 'msgid "I like coffee."\nmsgstr "我喜欢咖啡。"\n'
     assert run(*TRANSLATE, str(second)).stdout == (out / "b.po").read_text()
+
+
+def test_a_file_that_fails_is_named_and_the_others_are_translated(tmp_path: Path) -> None:
+    text = "I like coffee.\n"
+    contents = {"a.md": text, "b.rtf": "{}", "c.docx": "{}", "d.yml": text, "e": "\0", "f": text}
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+    files, out = [str(tmp_path / name) for name in contents], tmp_path / "out"
+    result = run(*TRANSLATE, *files, "-o", f"{out}/")
+    assert result.returncode == 2
+    named = re.findall(rf"(?m)^dragoman: {tmp_path}/([\w.]+)", result.stderr)
+    assert named == ["b.rtf", "d.yml", "c.docx", "e"]
+    assert sorted(path.name for path in out.iterdir()) == ["a.md", "f"]
+    assert all("咖啡" in path.read_text() for path in out.iterdir())
+    result = run("translate", "--to", "zh", "--plain", *files[3:])
+    assert_one_line(result, "e is not UTF-8")
+    assert result.stdout.count("咖啡") == 2
 
 
 def test_a_command_with_documents_says_what_is_wrong(tmp_path: Path) -> None:

@@ -241,6 +241,17 @@ def test_a_path_that_is_no_file_is_refused(
         assert_refused(commands_with("fifo")[place], "fifo")
 
 
+@pytest.mark.parametrize("name", ["a.yml", "a.ASS", "a.b.ipynb", "a.log", "a.1", "a.rtf"])
+def test_a_file_of_an_unknown_ending_is_refused_before_anything_is_written(
+    name: str, tmp_path: Path
+) -> None:
+    path, out = tmp_path / name, tmp_path / "out"
+    path.write_text("a: I like coffee.\n")
+    hint = ("--plain", ".txt, .md, ") if name != "a.rtf" else ("as .docx",)
+    assert_refused([*TRANSLATE, str(path), "-o", f"{out}/"], f"{path}: ", *hint)
+    assert not out.exists()
+
+
 def parts_of(path: Path, content: bytes) -> list[str]:
     path.write_bytes(content)
     return list(read_parts(path))
