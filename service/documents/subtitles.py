@@ -30,7 +30,11 @@ _LINE_END = r"(?:\r\n|\n|\r|\Z)"
 _TIMING = regex.compile(
     rf"(?<![^\n\r])[ \t]*+{_CLOCK}[ \t]*+-->[ \t]*+{_CLOCK}[^\n\r]*+{_LINE_END}"
 )
-_BLOCK = regex.compile(rf"(?:[^\S\n\r]*+\S[^\n\r]*+{_LINE_END})++")
+_NUMBER = rf"(?:(?<![^\n\r])[ \t]*+\d++[ \t]*+{_LINE_END}\s*+)?+"
+_SRT_ARROW = regex.compile(rf"{_NUMBER}(?<![^\n\r])(?=[ \t]*+\d[\d:.,]*+[ \t]*+-->)")
+_VTT_ARROW = regex.compile(rf"{_NUMBER}(?<![^\n\r])(?=[^\n\r]*-->)")
+"""Where the line with a cue's times begins, which ends the cue before, after the cue's number."""
+_BLOCK = regex.compile(rf"(?<![^\n\r])(?:[^\S\n\r]*+\S[^\n\r]*+{_LINE_END})++")
 _KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?=[ \t\n\r]|\Z)")
 _SENTENCE_END = regex.compile(r"[.!?。！？…♪][\"'”’»)\]」』]*+(?:</?[\w.]++[^<>]*+>|\s)*+$")
 _BEGINS_ALONE = regex.compile(r"\s*+(?:<[^<>]*+>|\{\\[^{}]*+\})*+\s*+[-–—♪\[(]")
@@ -49,20 +53,25 @@ class _Cue(NamedTuple):
 
 
 def parse_srt(content: bytes, options: FileOptions) -> TextFile:
-    """SubRip. Raises InvalidDocument without any timing."""
+    """SubRip. A cue goes on to the next one's number or times. Raises InvalidDocument without any
+    timing."""
     decoded = decode(content)
-    cues = list(_cues(decoded.text))
+    cues = list(_cues(decoded.text, 0, len(decoded.text), _SRT_ARROW))
     if not cues and "-->" not in decoded.text and decoded.text.strip():
         raise invalid("SRT", "it has no timing such as 00:00:01,000 --> 00:00:02,000")
     return _file(decoded, cues, options.target, is_escaped=False)
 
 
 def parse_vtt(content: bytes, options: FileOptions) -> TextFile:
-    """WebVTT. Notes, styles and regions stay."""
+    """WebVTT. A blank line ends a cue. Notes, styles and regions stay."""
     decoded = decode(content)
-    if not decoded.text.startswith("WEBVTT"):
+    text = decoded.text
+    if not text.startswith("WEBVTT"):
         raise invalid("WebVTT", "it does not begin with WEBVTT")
-    return _file(decoded, list(_cues(decoded.text)), options.target, is_escaped=True)
+    blocks = (match.span() for match in _BLOCK.finditer(text))
+    read = (span for span in blocks if not _KEPT_BLOCK.match(text, span[0]))
+    cues = [cue for span in read for cue in _cues(text, *span, _VTT_ARROW)]
+    return _file(decoded, cues, options.target, is_escaped=True)
 
 
 def _file(decoded: DecodedText, cues: Sequence[_Cue], target: str, *, is_escaped: bool) -> TextFile:
@@ -71,14 +80,13 @@ def _file(decoded: DecodedText, cues: Sequence[_Cue], target: str, *, is_escaped
     return TextFile(decoded, places)
 
 
-def _cues(source: str) -> Iterator[_Cue]:
-    """Cues with letters, unless they are too long to be subtitles. A blank line ends a cue."""
-    for block in _BLOCK.finditer(source):
-        timing = _TIMING.search(source, *block.span())
-        if timing is None or _KEPT_BLOCK.match(source, block.start()):
-            continue
-        text = source[timing.end() : block.end()]
-        if has_letters(text) and len(text) <= _MOST_CHARACTERS:
+def _cues(source: str, start: int, end: int, arrow: regex.Pattern[str]) -> Iterator[_Cue]:
+    """Cues of source[start:end] with letters, unless they are too long to be subtitles."""
+    arrows = [match.span() for match in arrow.finditer(source, start, end)]
+    for (_, line), (following, _) in itertools.pairwise([*arrows, (end, end)]):
+        timing = _TIMING.match(source, line, end)
+        text = source[timing.end() : following] if timing else ""
+        if timing and has_letters(text) and len(text) <= _MOST_CHARACTERS:
             begins, ends = _seconds(timing.groups()[:4]), _seconds(timing.groups()[4:])
             yield _Cue(begins, ends, timing.end(), timing.end() + len(text.rstrip()))
 

@@ -110,6 +110,31 @@ def test_settings_and_notes_of_webvtt_stay() -> None:
     assert done == content.replace("&lt;Hi&gt;", "&lt;Hallo> &amp; >").replace("there", "da")
 
 
+@pytest.mark.parametrize("between", ["", "\n", " \n\n"])
+@pytest.mark.parametrize("number", ["", "7\n", " 7 \n"])
+@pytest.mark.parametrize("name", ["a.srt", "a.vtt"])
+def test_the_number_and_times_of_a_cue_end_the_one_before(
+    between: str, number: str, name: str
+) -> None:
+    times = [f"00:0{n}.000 --> 00:0{n + 1}.000\n" for n in range(3)]
+    head = "WEBVTT\n\n" if name == "a.vtt" else ""
+    cues = (f"{number}{time}He came\nin {'x' * n}.\n" for n, time in enumerate(times, 1))
+    content = head + between.join(cues)
+    assert texts_of(name, content.encode()) == [
+        "He came in x.",
+        "He came in xx.",
+        "He came in xxx.",
+    ]
+    expected = content.replace("He came\nin", "HE CAME IN")
+    assert translated(name, content.encode()).decode() == expected.replace("x", "X")
+
+
+def test_only_in_webvtt_a_blank_line_ends_a_cue() -> None:
+    content = "00:01.000 --> 00:02.000\nOpen the\n\n  door.\n\n00:03.000 --> 00:0x\nBad\n"
+    assert texts_of("a.srt", content.encode()) == ["Open the door."]
+    assert texts_of("a.vtt", f"WEBVTT\n\n{content}".encode()) == ["Open the"]
+
+
 PIECES = [
     *"ab <>/&;-{}\\\n♪",
     *("<i>", "</i>", "<b>", "</b>", "{\\an8}", "\n\n", "<v Bob>", "</v>", "- a\n", "&amp;"),
