@@ -6,7 +6,6 @@ near. Lines have a bounded width.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import regex
 
 from service.documents.inline import InlineText, escape_markup, joint
+from service.documents.speeches import Speech, speeches
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.coded_text import CodedText
 from service.translation.markup.elements import pair_tags
@@ -22,10 +22,10 @@ from service.translation.markup.scanner import Kind, Token
 _TAG = regex.compile(
     r"<(?P<end>/)?(?P<name>[A-Za-z][\w]*+)[^<>\n\r]*+>|<\d[\d:.]*+>|\{\\[^{}\n\r]*+\}"
 )
+_UNIT = regex.compile(rf"{_TAG.pattern}|[\s\S]")
 _HEAD = regex.compile(r"(?:\{\\[^{}\n\r]*+\}|<v[ .][^<>\n\r]*+>|\s)*+")
 _TAIL = regex.compile(r"\s*+</v>\s*+\Z")
 _WRAPPED = regex.compile(r"(<(\w++)[^<>\n\r]*+>)([^<>]*+)(</\2>)")
-_LINES = regex.compile(r"(?<!\s)[^\S\n\r]*+[\n\r]\s*+")
 _PAUSES = frozenset(".,;:!?。，；：！？、…")
 _LINE_WIDTH, _UNSPACED_LINE_WIDTH = 42, 21
 _PAUSE_WORTH = 0.25
@@ -44,9 +44,10 @@ class _Unit(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """What stays around a cue's text, and its length."""
+    """What stays around a cue's text, the name before its first speech, and its length."""
 
     head: str
+    name: str
     tail: str
     length: int
 
@@ -73,8 +74,9 @@ class CueLayout:
         units = list(self._units(translation))
         position, written = 0, []
         for frame, end in zip(self._frames, self._ends(units), strict=True):
-            speeches = _split_at_codes(units[position:end], self._line_end)
-            lines = [line for speech in speeches for line in self._lines(_stripped(speech))]
+            shown = [*_units_of(frame.name), *units[position:end]]
+            parts = _split_at_codes(shown, self._line_end)
+            lines = [line for part in parts for line in self._lines(_stripped(part))]
             text = self._line_end.join(self._rendered(line) for line in lines)
             written.append(frame.head + text + frame.tail)
             position = end
@@ -88,37 +90,35 @@ class CueLayout:
             body, tail = body[: ending.start()], ending.group()
         if wrapped := _WRAPPED.fullmatch(body):
             head, body, tail = head + wrapped[1], wrapped[3], wrapped[4] + tail
-        lines = _LINES.split(body)
         if not is_first:
             self._inline.add(joint(self._last, body))
         self._last = body
-        is_talk = any(line.lstrip()[:1] in ("-", "–", "—") for line in lines)
-        self._add_body(body if is_talk else functools.reduce(_joined, lines))
-        return _Frame(head, tail, max(1, len(_TAG.sub("", body))))
+        parts = list(speeches(body, self._line_end))
+        self._add_speeches(parts)
+        return _Frame(head, parts[0].before, tail, max(1, len(_TAG.sub("", body))))
 
-    def _add_body(self, body: str) -> None:
-        """Add a cue's text. Its line breaks, if any are left, are between two speakers."""
-        tags = list(_TAG.finditer(body))
+    def _add_speeches(self, parts: Sequence[Speech]) -> None:
+        """Add a cue's text, with stops between its speeches."""
+        tags = [tag for speech in parts for tag in _TAG.finditer(speech.text)]
         partners = pair_tags([_token(tag) for tag in tags], void=frozenset())
-        position = 0
-        for number, tag in enumerate(tags):
-            self._add_text(body[position : tag.start()])
-            position = tag.end()
-            partner = partners.get(number)
-            if partner is None:
-                self._inline.single(tag.group())
-            elif partner > number:
-                self._inline.open(tag.group(), tags[partner].group())
-            else:
-                self._inline.close()
-        self._add_text(body[position:])
+        number = 0
+        for index, speech in enumerate(parts):
+            if index:
+                self._inline.stop(speech.before)
+            position = 0
+            for tag in _TAG.finditer(speech.text):
+                self._read(speech.text[position : tag.start()])
+                self._add_tag(tags, number, partners.get(number))
+                position, number = tag.end(), number + 1
+            self._read(speech.text[position:])
 
-    def _add_text(self, text: str) -> None:
-        first, *others = _LINES.split(text)
-        self._read(first)
-        for line in others:
-            self._inline.stop(self._line_end)
-            self._read(line)
+    def _add_tag(self, tags: Sequence[regex.Match[str]], number: int, partner: int | None) -> None:
+        if partner is None:
+            self._inline.single(tags[number].group())
+        elif partner > number:
+            self._inline.open(tags[number].group(), tags[partner].group())
+        else:
+            self._inline.close()
 
     def _units(self, translation: CodedText) -> Iterator[_Unit]:
         tags: tuple[int, ...] = ()
@@ -136,7 +136,7 @@ class CueLayout:
                 tags = tags[:-1]
             else:
                 written = self._inline.code(part)
-                filled.update(() if written == self._line_end else tags)
+                filled.update(() if part.kind == "stop" else tags)
                 yield _Unit(written, tags, is_code=not part.text)
 
     def _ends(self, units: Sequence[_Unit]) -> list[int]:
@@ -200,23 +200,28 @@ class CueLayout:
         return "".join(parts)
 
 
-def _joined(text: str, line: str) -> str:
-    return text + joint(text, line) + line
-
-
 def _token(tag: regex.Match[str]) -> Token:
     kind = Kind.END if tag["end"] else Kind.START if tag["name"] else Kind.OTHER
     return Token(kind, *tag.span(), tag["name"] or "")
 
 
 def _split_at_codes(units: Sequence[_Unit], written: str) -> Iterator[Sequence[_Unit]]:
-    """The units before, between and after the codes that are written so."""
-    start = 0
-    for index, unit in enumerate(units):
-        if unit.is_code and unit.written == written:
-            yield units[start:index]
-            start = index + 1
-    yield units[start:]
+    """The units before, between and after the codes with `written`, and the rest of such a code."""
+    part: list[_Unit] = []
+    for unit in units:
+        if unit.is_code and written in unit.written:
+            before, _, after = unit.written.partition(written)
+            yield [*part, *_units_of(before, unit.tags)]
+            part = _units_of(after, unit.tags)
+        else:
+            part.append(unit)
+    yield part
+
+
+def _units_of(written: str, tags: tuple[int, ...] = ()) -> list[_Unit]:
+    """The units of what stays as it is written."""
+    matches = _UNIT.finditer(written)
+    return [_Unit(match.group(), tags, is_code=len(match.group()) > 1) for match in matches]
 
 
 def _stripped(units: Sequence[_Unit]) -> Sequence[_Unit]:

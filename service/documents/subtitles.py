@@ -23,6 +23,7 @@ from service.documents.segments import (
     has_letters,
     invalid,
 )
+from service.documents.speeches import SENTENCE_END, begins_speech, speeches
 from service.translation.markup.coded_text import CodedText
 
 _CLOCK = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"
@@ -36,8 +37,7 @@ _VTT_ARROW = regex.compile(rf"{_NUMBER}(?<![^\n\r])(?=[^\n\r]*-->)")
 """Where the line with a cue's times begins, which ends the cue before, after the cue's number."""
 _BLOCK = regex.compile(rf"(?<![^\n\r])(?:[^\S\n\r]*+\S[^\n\r]*+{_LINE_END})++")
 _KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?=[ \t\n\r]|\Z)")
-_SENTENCE_END = regex.compile(r"[.!?。！？…♪][\"'”’»)\]」』]*+(?:</?[\w.]++[^<>]*+>|\s)*+$")
-_BEGINS_ALONE = regex.compile(r"\s*+(?:<[^<>]*+>|\{\\[^{}]*+\})*+\s*+[-–—♪\[(]")
+_STANDS_ALONE = regex.compile(r"\s*+(?:<[^<>]*+>|\{\\[^{}]*+\})*+\s*+[-–—♪\[(]")
 _MOST_SECONDS_APART = 2.0
 _MOST_CUES = 6
 _MOST_CHARACTERS = 2000
@@ -113,8 +113,10 @@ def _goes_on(source: str, group: Sequence[_Cue], cue: _Cue) -> bool:
     return (
         is_near
         and len(group) < _MOST_CUES
-        and not _SENTENCE_END.search(text)
-        and not any(map(_BEGINS_ALONE.match, (*text.splitlines(), *following.splitlines())))
+        and not SENTENCE_END.search(text)
+        and not _STANDS_ALONE.match(text)
+        and not begins_speech(following)
+        and all(len(list(speeches(one))) == 1 for one in (text, following))
     )
 
 

@@ -37,6 +37,9 @@ def cues(content: bytes) -> list[str]:
         (["42", "a"], 0, ["a"]),
         (["<i>我和</i>", "朋友\n去了", "ABC"], 0, ["我和朋友去了 ABC"]),
         (["♪ la la", "la ♪"], 0, ["♪ la la", "la ♪"]),
+        (["TOM: Is it", "red?"], 0, ["Is it red?"]),
+        (["Is it", ">> TOM: No"], 0, ["Is it", "No"]),
+        (["Is it\n- No", "yes"], 0, ["Is it<0|>- No", "yes"]),
     ],
 )
 def test_cues_are_joined_into_sentences(texts: list[str], gap: int, expected: list[str]) -> None:
@@ -68,6 +71,8 @@ def test_cues_are_joined_into_sentences(texts: list[str], gap: int, expected: li
         (["<b>a</b>", "c"], "one two", "de", ["<b>one</b>", "two"]),
         (["{\\an8}a & <c"], "x & <y", "de", ["{\\an8}x & <y"]),
         (["- a\n- b"], "- x<0|>- y", "de", ["- x\n- y"]),
+        (["TOM: a\nDR. X (V.O.): b"], "x<0|>y", "de", ["TOM: x\nDR. X (V.O.): y"]),
+        (["TOM: a"], "x " * 19 + "y", "de", ["TOM: " + "x " * 8 + "x\n" + "x " * 10 + "y"]),
     ],
 )
 def test_translations_are_laid_back(
@@ -80,6 +85,31 @@ def test_translations_are_laid_back(
     assert [line for line in done.splitlines() if b"-->" in line] == [
         line for line in srt(*texts).splitlines() if b"-->" in line
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<i>-One</i>\n<i>-Two</i>", "<0>-One</0><1|><2>-Two</2>"),
+        ("-One goes\non.\n-Two", "-One goes on.<0|>-Two"),
+        ("[Tom] One\n[Ann] Two", "[Tom] One<0|>[Ann] Two"),
+        (">> One\n>> Two", "One<0|>Two"),
+        ("♪ One ♪\n♪ Two ♪", "♪ One ♪<0|>♪ Two ♪"),
+        ("Tom: One\nAnn Lee: Two", "Tom: One<0|>Ann Lee: Two"),
+        ("One.\n(sighs) Two", "One.<0|>(sighs) Two"),
+        ("汤姆：一\n安：二", "汤姆：一<0|>安：二"),
+        ("He saw\nTom: one man\n(or two)\n-5 away", "He saw Tom: one man (or two) -5 away"),
+        ("ONE TWO: THREE\nFOUR", "ONE TWO: THREE FOUR"),
+        ("<v Tom>One</v>\n<v Ann>Two</v>", "One<0|>Two"),
+        ("<v Tom>One <v.x Ann>Two", "One<0|>Two"),
+    ],
+)
+def test_each_speaker_has_a_line(text: str, expected: str) -> None:
+    content = b"WEBVTT\n\n00:01.000 --> 00:02.000\n" + text.encode()
+    assert texts_of("a.vtt", content) == [expected]
+    done = translated("a.vtt", content).decode().split("000\n")[1]
+    if "|" in expected:
+        assert done.lower() == text.lower().replace("goes\non", "goes on")
 
 
 def test_every_line_is_bounded_and_no_word_is_lost() -> None:
@@ -138,6 +168,7 @@ def test_only_in_webvtt_a_blank_line_ends_a_cue() -> None:
 PIECES = [
     *"ab <>/&;-{}\\\n♪",
     *("<i>", "</i>", "<b>", "</b>", "{\\an8}", "\n\n", "<v Bob>", "</v>", "- a\n", "&amp;"),
+    *("A: a\n", ">> "),
     "1\n00:00:01,000 --> 00:00:02,000\n",
 ]
 
