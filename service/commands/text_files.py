@@ -13,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
 
-from service.documents.segments import guessed_encoding
+from service.documents.encodings import guessed_encoding
 
 _PART_BYTES = 16_384
 _LINE_BYTES = 262_144
@@ -82,11 +82,11 @@ def _encoding_of(beginning: bytes) -> str:
         return "utf-16"
     lines = beginning[: beginning.rfind(b"\n") + 1] or beginning
     if b"\0" in beginning:
-        return guessed_encoding(beginning) or "utf-8"
+        return guessed_encoding(beginning, "auto") or "utf-8"
     try:
         lines.decode()
     except UnicodeDecodeError:
-        return guessed_encoding(lines) or "utf-8"
+        return guessed_encoding(lines, "auto") or "utf-8"
     return "utf-8"
 
 

@@ -42,6 +42,7 @@ _KEYWORD = regex.compile(r"\s*+(?:#~\s*+)?(?:msg|\")")
 _WHOLE = regex.compile(
     r"\s*+(?:#~\s*+)?(?:msg\w++(?:\[[0-9]{1,3}\])?\s*+)?\"(?:[^\"\\]++|\\.)*+\"\s*+"
 )
+_CHARSET = regex.compile(r"(?<=\"Content-Type:[^\n\"]*charset=)[\w.:-]++")
 _WIDTH = 77
 _LINE = regex.compile(r"(?:[^\\\n\r]++|\\(?:\r\n|[\s\S])|\\\Z)*+(?:\r\n|\n|\r|\Z)")
 _COMMENT = regex.compile(r"[ \t\f]*+[#!][^\n\r]*+(?:\r\n|\n|\r|\Z)")
@@ -62,7 +63,7 @@ _MESSAGE_FORMAT = regex.compile(r"\{\d")
 def parse_po(content: bytes, options: FileOptions) -> TextFile:
     """PO: entries without a translation, or with `replaces` all. Obsolete entries and flags stay,
     and the header but for what a template leaves open."""
-    decoded = decode(content)
+    decoded = decode(content, options.source, _po_in_utf_8)
     text = decoded.text
     starts = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
     entries = [entry for entry in _po_entries(text) if entry.msgid and not entry.obsolete]
@@ -81,6 +82,11 @@ def parse_po(content: bytes, options: FileOptions) -> TextFile:
 def _po_is_begun(entry: polib.POEntry) -> bool:
     """Whether there is a translation of it."""
     return bool(entry.msgstr or any(entry.msgstr_plural.values()))
+
+
+def _po_in_utf_8(text: str) -> bytes:
+    """Without a mark, which gettext refuses."""
+    return _CHARSET.sub("UTF-8", text, 1).encode()
 
 
 def _po_entries(text: str) -> Sequence[polib.POEntry]:

@@ -64,7 +64,7 @@ class _Span(NamedTuple):
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """CommonMark with tables and alerts as on GitHub, footnotes, formulas, definition lists, and
     notes and tabs of MkDocs; other extensions are read as text. Raises InvalidDocument."""
-    decoded = decode(content)
+    decoded = decode(content, options.source)
     front = _FRONT_MATTER.match(decoded.text)
     return TextFile(decoded, _Blocks(decoded.text, front.end() if front else 0).places())
 

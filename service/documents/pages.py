@@ -19,6 +19,7 @@ from service.documents.segments import (
     Segment,
     TextFile,
     decode,
+    marked_utf_8,
 )
 from service.documents.xml_text import InlineContent, XmlText, read_xml
 from service.errors import InvalidDocument
@@ -27,6 +28,10 @@ from service.translation.markup.scanner import Kind, Token, scan
 
 _SEGMENT_CHARACTERS = 2000
 _LANGUAGE = regex.compile(r"""(?<=\s(?:xml:)?lang\s*=\s*["']?)[a-z][\w-]*+""", regex.IGNORECASE)
+_CHARSET = regex.compile(
+    r"""(?<=<(?:meta\s[^<>]*?charset|\?xml\s[^<>]*?encoding)\s*=\s*["']?)[\w.:-]++""",
+    regex.IGNORECASE,
+)
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
@@ -35,7 +40,13 @@ _LABEL = frozenset({"text"})
 
 def parse_html(content: bytes, options: FileOptions) -> TextFile:
     """A page's file."""
-    return _page(decode(content), options)
+    return _page(decode(content, options.source, _page_in_utf_8), options)
+
+
+def _page_in_utf_8(text: str) -> bytes:
+    """With the encoding that the page names, or else a mark."""
+    written, is_named = _CHARSET.subn("utf-8", text, 1)
+    return written.encode() if is_named else marked_utf_8(text)
 
 
 def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:

@@ -37,7 +37,7 @@ _PARAGRAPH = regex.compile(r"[^\n]++(?:\n[^\n]++)*+")
 
 def parse_text(content: bytes, options: FileOptions) -> TextFile:
     """Cut a text at line ends into segments of bounded size; a longer line at sentence ends."""
-    decoded = decode(content)
+    decoded = decode(content, options.source)
     cuts = _cuts(decoded.text)
     places = (Place(start, end, Segment(decoded.text[start:end])) for start, end in cuts)
     return TextFile(decoded, (place for place in places if place.segment.text))

@@ -6,7 +6,6 @@ InvalidDocument for what they cannot read, and their time and memory grow linear
 
 from __future__ import annotations
 
-import codecs
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import regex
 
+from service.documents.encodings import guessed_encoding, unicode_encoding
 from service.errors import InvalidDocument
 
 if TYPE_CHECKING:
@@ -34,14 +34,6 @@ _IDENTIFIER = regex.compile(
     """,
     regex.X,
 )
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_OLD_ENCODINGS = ["gb18030", "big5", "cp1252"]
-_COMMON = regex.compile(r"[\s\p{P}]")
-_SAMPLE_BYTES, _MOST_CHAOS = 50_000, 0.05
 
 
 class Segment(NamedTuple):
@@ -133,13 +125,20 @@ class TextFile:
         return self._encode("".join([*parts, self._source[position:]]))
 
 
-def decode(content: bytes) -> DecodedText:
-    """A text in Unicode, or in an old encoding of a language that is translated. It is written in
-    UTF-8 with a mark if that cannot spell it. Raises InvalidDocument."""
+def marked_utf_8(text: str) -> bytes:
+    """UTF-8 with a mark, for a format that has no other way to say its encoding."""
+    return text.encode("utf-8-sig")
+
+
+def decode(
+    content: bytes, language: str, encode_wide: Callable[[str], bytes] = marked_utf_8
+) -> DecodedText:
+    """A text in Unicode, or in an old encoding of a language that is translated; `language` may be
+    "auto". `encode_wide` spells what the old encoding cannot. Raises InvalidDocument."""
     try:
         return decode_unicode(content)
     except InvalidDocument:
-        encoding = guessed_encoding(content)
+        encoding = guessed_encoding(content, language)
         if encoding is None:
             raise
         try:
@@ -148,12 +147,12 @@ def decode(content: bytes) -> DecodedText:
             text = "\0"
         if "\0" in text:
             raise
-    return DecodedText(text, functools.partial(_encode_old, encoding))
+    return DecodedText(text, functools.partial(_encode_old, encoding, encode_wide))
 
 
 def decode_unicode(content: bytes) -> DecodedText:
     """UTF-8, and UTF-16 with a mark. Raises InvalidDocument for other encodings."""
-    mark, encoding = next((m for m in _MARKS if content.startswith(m[0])), (b"", "utf-8"))
+    encoding, mark = unicode_encoding(content)
     try:
         text = content[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
@@ -170,34 +169,11 @@ def _encode(mark: bytes, encoding: str, text: str) -> bytes:
     return mark + text.encode(encoding)
 
 
-def _encode_old(encoding: str, text: str) -> bytes:
+def _encode_old(encoding: str, encode_wide: Callable[[str], bytes], text: str) -> bytes:
     try:
         return text.encode(encoding)
     except UnicodeEncodeError:
-        return text.encode("utf-8-sig")
-
-
-def guessed_encoding(content: bytes) -> str | None:
-    """The old encoding of a text, or UTF-16 without a mark; None if it is none of those known."""
-    sample = content[:_SAMPLE_BYTES]
-    if b"\0" in sample:
-        return _wide_encoding(sample)
-    from charset_normalizer import from_bytes  # it takes longer to import than most files to read
-
-    if len(sample) < len(content):
-        sample = sample[: sample.rfind(b"\n") + 1] or sample
-    found = from_bytes(sample, cp_isolation=_OLD_ENCODINGS).best()
-    return None if found is None or found.chaos > _MOST_CHAOS else found.encoding
-
-
-def _wide_encoding(sample: bytes) -> str | None:
-    """The order of bytes in which all is text, with more spaces and punctuation."""
-    found = {}
-    for encoding in ("utf-16-le", "utf-16-be"):
-        text = codecs.getincrementaldecoder(encoding)("replace").decode(sample)
-        if all(char.isprintable() or char.isspace() for char in text.replace("\ufffd", "\0")):
-            found[encoding] = len(_COMMON.findall(text))
-    return max(found, key=lambda encoding: found[encoding], default=None)
+        return encode_wide(text)
 
 
 def has_letters(text: str) -> bool:

@@ -55,7 +55,7 @@ class _Cue(NamedTuple):
 def parse_srt(content: bytes, options: FileOptions) -> TextFile:
     """SubRip. A cue goes on to the next one's number or times. Raises InvalidDocument without any
     timing."""
-    decoded = decode(content)
+    decoded = decode(content, options.source)
     cues = list(_cues(decoded.text, 0, len(decoded.text), _SRT_ARROW))
     if not cues and "-->" not in decoded.text and decoded.text.strip():
         raise invalid("SRT", "it has no timing such as 00:00:01,000 --> 00:00:02,000")
@@ -64,7 +64,7 @@ def parse_srt(content: bytes, options: FileOptions) -> TextFile:
 
 def parse_vtt(content: bytes, options: FileOptions) -> TextFile:
     """WebVTT. A blank line ends a cue. Notes, styles and regions stay."""
-    decoded = decode(content)
+    decoded = decode(content, options.source)
     text = decoded.text
     if not text.startswith("WEBVTT"):
         raise invalid("WebVTT", "it does not begin with WEBVTT")

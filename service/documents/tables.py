@@ -44,7 +44,7 @@ _COLUMNS = frozenset({"tablecolumn", "cachefield", "x:tablecolumn", "x:cachefiel
 
 def parse_csv(content: bytes, options: FileOptions) -> TextFile:
     """The delimiter is what the first line has most of."""
-    decoded = decode(content)
+    decoded = decode(content, options.source)
     first = _FIRST_LINE.match(decoded.text)
     shown = _QUOTED.sub("", first.group()) if first else ""
     return _parse(decoded, max(_DELIMITERS, key=shown.count))
@@ -52,7 +52,7 @@ def parse_csv(content: bytes, options: FileOptions) -> TextFile:
 
 def parse_tsv(content: bytes, options: FileOptions) -> TextFile:
     """Cells are between tabs."""
-    return _parse(decode(content), "\t")
+    return _parse(decode(content, options.source), "\t")
 
 
 def _parse(decoded: DecodedText, delimiter: str) -> TextFile:

@@ -37,7 +37,7 @@ def read_entries(text: str, media_type: str) -> list[GlossaryEntry]:
 def read_glossary(path: Path, suffix: str | None = None) -> list[GlossaryEntry]:
     """The terms of a file, by its ending or this `suffix`. Raises ValueError with one sentence."""
     try:
-        text = decode(path.read_bytes()).text
+        text = decode(path.read_bytes(), "auto").text
         entries = read_entries(text, media_type_of(suffix or path.suffix.lstrip(".")))
         check_entries(entries, len(entries))
         return entries

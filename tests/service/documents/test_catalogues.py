@@ -41,6 +41,19 @@ def test_gettext_and_polib_read_a_translated_catalogue(tmp_path: Path) -> None:
         subprocess.run([msgfmt, "--check-format", "-o", "/dev/null", str(path)], check=True)
 
 
+def test_a_catalogue_names_the_encoding_that_it_gets(tmp_path: Path) -> None:
+    head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n\n# Café\n'
+    content = f'{head}msgid "charset=x"\nmsgstr ""\n'.encode("latin-1")
+    parsed = parse_file(content, "a.po", replace(OPTIONS, target="zh"))
+    assert parsed.write(["Ö"]) == content.replace(b'x"\nmsgstr ""', b'x"\nmsgstr "\xd6"')
+    path = tmp_path / "a.po"
+    path.write_bytes(parsed.write(["书"]))
+    expected = content.decode("latin-1").replace("ISO-8859-1", "UTF-8")
+    assert path.read_text("utf-8") == expected.replace('x"\nmsgstr ""', 'x"\nmsgstr "书"')
+    if msgfmt := shutil.which("msgfmt"):
+        subprocess.run([msgfmt, "-o", "/dev/null", str(path)], check=True)
+
+
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_long_and_many_lines_are_wrapped_as_gettext_does(line_end: str) -> None:
     source = f'msgid "a"{line_end}msgstr ""{line_end}'

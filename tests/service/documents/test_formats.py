@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import zipfile
+from pathlib import Path
 
 import pytest
 
+from service.documents.encodings import guessed_encoding
 from service.documents.formats import FORMATS, format_of, parse_file
 from service.documents.segments import FileOptions
 from service.errors import DocumentTooLarge, InvalidDocument, UnsupportedFile
@@ -78,6 +81,55 @@ def test_older_encodings_are_read_and_stay_if_they_can(text: str, encoding: str)
     wide = parsed.write(["\u4e66 \u0434\u0430 \u00fc"])
     written = "utf-8-sig" if encoding in ("latin-1", "cp1252") else encoding
     assert wide.decode("gb18030" if encoding == "gbk" else written) == "\u4e66 \u0434\u0430 \u00fc"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "source"),
+    [
+        *((text, "gbk", "auto") for text in ("你好！", "谢谢你", "设置\n", "App下载", "名: a.txt")),
+        *((text, "big5", "auto") for text in ("你好！", "設定\n", "檔案 a.txt", "今天天氣很好。")),
+        *((text, "cp1252", "auto") for text in ("Über mich", "für", "Ü", "¿Qué?", "5 £ – “gut”")),
+        *((text, "cp1252", "auto") for text in ("gemäß", "GRÖßE", "naïve, créée", "20 °C à 3 €")),
+        ("拼音", "gbk", "zh"),
+    ],
+)
+def test_a_short_text_is_read_with_few_rare_characters(
+    text: str, encoding: str, source: str
+) -> None:
+    parsed = parse_file(text.encode(encoding), "a.txt", FileOptions(source, "en"))
+    assert "".join(str(segment.text) for segment in parsed.segments) == text
+
+
+def test_a_named_language_chooses_among_encodings_that_fit() -> None:
+    content = "ÄÖ".encode("cp1252")
+    for source, expected in (("de", "ÄÖ"), ("zh", "闹")):
+        (segment,) = parse_file(content, "a.txt", FileOptions(source, "en")).segments
+        assert segment.text == expected
+
+
+def test_every_chinese_sentence_is_read_as_it_was_written() -> None:
+    path = Path(__file__).parents[2] / "data" / "sentences.zh.txt"
+    for line in path.read_text(encoding="utf-8").splitlines():
+        assert guessed_encoding(line.encode("gbk"), "auto") == "gb18030", line
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ('<meta charset="iso-8859-1">', b'<meta charset="utf-8">'),
+        ("<META charset=latin1>", b"<META charset=utf-8>"),
+        (
+            "<meta http-equiv=Content-Type content='text/html; charset=ISO-8859-1'>",
+            b"<meta http-equiv=Content-Type content='text/html; charset=utf-8'>",
+        ),
+        ("<?xml version='1.0' encoding='latin1'?>", b"<?xml version='1.0' encoding='utf-8'?>"),
+        ("<title>", codecs.BOM_UTF8 + b"<title>"),
+    ],
+)
+def test_a_page_names_the_encoding_that_it_gets(head: str, expected: bytes) -> None:
+    parsed = parse_file(f"{head}Café".encode("latin-1"), "a.html", FileOptions("en", "zh"))
+    assert parsed.write([f"{head}书"]) == expected + "书".encode()
+    assert parsed.write([f"{head}Ö"]) == f"{head}Ö".encode("latin-1")
 
 
 @pytest.mark.parametrize("encoding", ["koi8-r", "cp1251", "shift-jis"])
