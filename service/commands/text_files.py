@@ -13,31 +13,75 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
 
-from service.documents.encodings import guessed_encoding
+from service.documents.encodings import (
+    Encoding,
+    encode_old,
+    guessed_encoding,
+    unicode_encoding,
+)
 
 _PART_BYTES = 16_384
 _LINE_BYTES = 262_144
 _PARAGRAPH_END, _LINE_END = re.compile(r"\n\s*\n"), re.compile(r"\n\Z")
 _BOUNDARY = re.compile(r"[\s。！？]")
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 class TextFileError(ValueError):
     """A file cannot be read or written; the message names it."""
 
 
-def read_parts(path: Path | None, joins_lines: bool = False) -> Iterator[str]:
-    """Yield whole lines of a file or of standard input, or paragraphs if it `joins_lines`, some
-    thousand characters at a time.
+class TextReader:
+    """Reads a file or standard input in parts. `encoding` is right when the first is read."""
 
-    A much longer line comes in several parts. Raises TextFileError.
-    """
-    name = str(path or "standard input")
-    try:
-        with _opened(path) as file:
-            yield from _parts(file, name, joins_lines)
-    except OSError as error:
-        raise TextFileError(f"cannot read {name}: {error.strerror or error}") from error
+    def __init__(
+        self, path: Path | None, language: str = "auto", *, joins_lines: bool = False
+    ) -> None:
+        self._path, self.name = path, str(path or "standard input")
+        self._language = language
+        self._ends = [*[_PARAGRAPH_END] * joins_lines, _LINE_END, _BOUNDARY]
+        self.encoding = Encoding("utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield whole lines, or paragraphs if it `joins_lines`, some thousand characters at a time.
+
+        A much longer line comes in several parts. Raises TextFileError.
+        """
+        try:
+            with _opened(self._path) as file:
+                yield from self._parts(file)
+        except OSError as error:
+            raise TextFileError(f"cannot read {self.name}: {error.strerror or error}") from error
+
+    def _parts(self, file: BinaryIO) -> Iterator[str]:
+        block, is_last = _block(file)
+        self.encoding = _encoding_of(block, self._language)
+        num_read = len(self.encoding.mark)
+        block = block[num_read:]
+        decoder = codecs.getincrementaldecoder(self.encoding.name)()
+        rest = ""
+        while True:
+            num_pending = len(decoder.getstate()[0])
+            try:
+                text = rest + decoder.decode(block, final=is_last)
+            except UnicodeDecodeError as error:
+                wrong = num_read - num_pending + error.start
+                raise TextFileError(
+                    f"{self.name} is not UTF-8: byte {wrong} is wrong; save it as UTF-8"
+                ) from error
+            num_read += len(block)
+            part, rest = (text, "") if is_last else _cut(text, self._ends)
+            if part:
+                yield part
+            if is_last:
+                return
+            block, is_last = _block(file)
+
+
+def _block(file: BinaryIO) -> tuple[bytes, bool]:
+    """The next bytes of a file up to a line end, and whether they are the last."""
+    block = file.read(_PART_BYTES)
+    is_last = len(block) < _PART_BYTES
+    return block + (b"" if is_last else file.readline(_LINE_BYTES)), is_last
 
 
 @contextlib.contextmanager
@@ -51,43 +95,19 @@ def _opened(path: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
 
 
-def _parts(file: BinaryIO, name: str, joins_lines: bool) -> Iterator[str]:
-    ends = [*[_PARAGRAPH_END] * joins_lines, _LINE_END, _BOUNDARY]
-    decoder = None
-    num_read, rest, is_first, is_last = 0, "", True, False
-    while not is_last:
-        block = file.read(_PART_BYTES)
-        is_last = len(block) < _PART_BYTES
-        block += b"" if is_last else file.readline(_LINE_BYTES)
-        decoder = decoder or codecs.getincrementaldecoder(_encoding_of(block))()
-        num_pending = len(decoder.getstate()[0])
-        try:
-            text = rest + decoder.decode(block, final=is_last)
-        except UnicodeDecodeError as error:
-            wrong = num_read - num_pending + error.start
-            raise TextFileError(
-                f"{name} is not UTF-8: byte {wrong} is wrong; save it as UTF-8"
-            ) from error
-        num_read += len(block)
-        text = text.removeprefix(_BYTE_ORDER_MARK) if is_first else text
-        part, rest = (text, "") if is_last else _cut(text, ends)
-        is_first = False
-        if part:
-            yield part
-
-
-def _encoding_of(beginning: bytes) -> str:
+def _encoding_of(beginning: bytes, language: str) -> Encoding:
     """UTF-8, unless the beginning of a text seems to be in another encoding."""
-    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
+    encoding = unicode_encoding(beginning)
+    if encoding.mark:
+        return encoding
     lines = beginning[: beginning.rfind(b"\n") + 1] or beginning
     if b"\0" in beginning:
-        return guessed_encoding(beginning, "auto") or "utf-8"
+        return Encoding(guessed_encoding(beginning, language) or encoding.name)
     try:
         lines.decode()
     except UnicodeDecodeError:
-        return guessed_encoding(lines, "auto") or "utf-8"
-    return "utf-8"
+        return Encoding(guessed_encoding(lines, language) or encoding.name)
+    return encoding
 
 
 def _cut(text: str, ends: Sequence[re.Pattern[str]]) -> tuple[str, str]:
@@ -98,7 +118,8 @@ def _cut(text: str, ends: Sequence[re.Pattern[str]]) -> tuple[str, str]:
 
 
 class Output:
-    """A file or standard output; writes every text without buffering.
+    """A file or standard output; writes every text without buffering, but texts in an old encoding
+    in the end, since one of them may need UTF-8.
 
     The file is opened at once, but truncated only at the first text, or when the block ends without
     one. The end of an inner block closes it. Raises TextFileError.
@@ -109,6 +130,8 @@ class Output:
         if path is None and sys.stdout is None:
             raise TextFileError("standard output is closed; name a file with -o")
         self._is_begun = path is None
+        self._held: list[str] = []
+        self._encoding: Encoding | None = None
         with self._naming_errors():
             self._is_new = path is not None and not path.exists()
             self._file = None if path is None else path.open("ab", buffering=0)
@@ -119,6 +142,7 @@ class Output:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._file is not None and self._file.closed:
             return
+        self._write_held()
         with self._naming_errors():
             if kind is None:
                 self._begin()
@@ -132,6 +156,25 @@ class Output:
         written, read = _status(self._file or sys.stdout), _status(path or sys.stdin)
         if written and read and stat.S_ISREG(written.st_mode) and os.path.samestat(written, read):
             raise TextFileError(f"{path or 'standard input'} is the output too; name another file")
+
+    def write_text(self, text: str, encoding: Encoding) -> None:
+        """Write a text. The encoding of the first is that of all; a terminal gets UTF-8. Raises
+        BrokenPipeError if the reader is gone."""
+        if self._encoding is None:
+            is_shown = self._file is None and sys.stdout.isatty()
+            self._encoding = Encoding("utf-8") if is_shown else encoding
+            if self._encoding.mark:
+                self.write_bytes(self._encoding.mark)
+        if self._encoding.is_unicode:
+            self.write_bytes(text.encode(self._encoding.name))
+        else:
+            self._held.append(text)
+
+    def _write_held(self) -> None:
+        if self._held and self._encoding:
+            text = "".join(self._held)
+            self._held.clear()
+            self.write_bytes(encode_old(self._encoding.name, text))
 
     def write_bytes(self, content: bytes) -> None:
         """Raises BrokenPipeError if the reader is gone."""

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from model.checkpoint.bundled import BUNDLED_NAMES
 from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
 from service.commands.process import Failures, importing
-from service.commands.text_files import Output, TextFileError, read_parts
+from service.commands.text_files import Output, TextFileError, TextReader
 from service.errors import shown
 from service.settings import BUNDLED
 
@@ -148,9 +148,11 @@ def translate(
                 if file is not None and file_format is not None:
                     written.write_bytes(_document(translator, file, source, target, replace))
                 else:
-                    texts = [one.file for one in inputs]
-                    for text in _texts(translator, texts, source, target, join_lines):
-                        written.write_bytes(text.encode())
+                    readers = [
+                        TextReader(one.file, source, joins_lines=join_lines) for one in inputs
+                    ]
+                    for text in _texts(translator, readers, source, target):
+                        written.write_text(text, readers[0].encoding)
 
 
 def _inputs(files: Sequence[Path], is_plain: bool, failures: Failures) -> Sequence[_Input]:
@@ -243,32 +245,28 @@ def _document(
 
 
 def _texts(
-    translator: OfflineTranslator,
-    files: Sequence[Path | None],
-    source: str,
-    target: str,
-    joins_lines: bool,
+    translator: OfflineTranslator, readers: Sequence[TextReader], source: str, target: str
 ) -> Iterator[str]:
     """Translate part by part, with a progress bar. Files are separate texts only if their language
     is detected. Raises an ExceptionGroup with the errors of all files in the end."""
     failed: list[ValueError] = []
     with tqdm(unit=" characters", unit_scale=True, disable=None) as bar:
-        for together in [[file] for file in files] if source == "auto" else [files]:
-            read = (_read(file, joins_lines, failed) for file in together)
-            parts = itertools.chain.from_iterable(read)
+        for together in [[one] for one in readers] if source == "auto" else [readers]:
+            parts = itertools.chain.from_iterable(_read(one, failed) for one in together)
             try:
                 for translation in translator.translate_parts(parts, source, target):
                     bar.update(len(translation))
                     yield translation
             except ValueError as error:
-                failed.append(ValueError(f"{together[0]}: {error}") if together[0] else error)
+                names = ", ".join(one.name for one in together)
+                failed.append(ValueError(f"{names}: {error}"))
     if failed:
         raise ExceptionGroup("some files cannot be translated", failed)
 
 
-def _read(file: Path | None, joins_lines: bool, failed: list[ValueError]) -> Iterator[str]:
+def _read(reader: TextReader, failed: list[ValueError]) -> Iterator[str]:
     """The parts of a text, up to one that cannot be read."""
     try:
-        yield from read_parts(file, joins_lines)
+        yield from reader
     except TextFileError as error:
         failed.append(error)

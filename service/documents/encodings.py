@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import functools
 import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import regex
@@ -56,6 +57,21 @@ def unicode_encoding(content: bytes) -> Encoding:
     """The encoding that a byte order mark names, or UTF-8."""
     found = (Encoding(name, mark) for mark, name in _MARKS if content.startswith(mark))
     return next(found, Encoding("utf-8"))
+
+
+def marked_utf_8(text: str) -> bytes:
+    """UTF-8 with a mark, for a format that has no other way to say its encoding."""
+    return text.encode("utf-8-sig")
+
+
+def encode_old(
+    encoding: str, text: str, encode_wide: Callable[[str], bytes] = marked_utf_8
+) -> bytes:
+    """The text in an old encoding, or as `encode_wide` spells what that cannot."""
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError:
+        return encode_wide(text)
 
 
 def guessed_encoding(content: bytes, language: str) -> str | None:

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 import regex
 
 from service.documents.archive import Archive, ArchiveFile, properties_of
+from service.documents.encodings import marked_utf_8
 from service.documents.segments import (
     DecodedText,
     Edit,
@@ -19,7 +20,6 @@ from service.documents.segments import (
     Segment,
     TextFile,
     decode,
-    marked_utf_8,
 )
 from service.documents.xml_text import InlineContent, XmlText, read_xml
 from service.errors import InvalidDocument

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import regex
 
-from service.documents.encodings import guessed_encoding, unicode_encoding
+from service.documents.encodings import (
+    encode_old,
+    guessed_encoding,
+    marked_utf_8,
+    unicode_encoding,
+)
 from service.errors import InvalidDocument
 
 if TYPE_CHECKING:
@@ -125,11 +130,6 @@ class TextFile:
         return self._encode("".join([*parts, self._source[position:]]))
 
 
-def marked_utf_8(text: str) -> bytes:
-    """UTF-8 with a mark, for a format that has no other way to say its encoding."""
-    return text.encode("utf-8-sig")
-
-
 def decode(
     content: bytes, language: str, encode_wide: Callable[[str], bytes] = marked_utf_8
 ) -> DecodedText:
@@ -147,7 +147,7 @@ def decode(
             text = "\0"
         if "\0" in text:
             raise
-    return DecodedText(text, functools.partial(_encode_old, encoding, encode_wide))
+    return DecodedText(text, functools.partial(encode_old, encoding, encode_wide=encode_wide))
 
 
 def decode_unicode(content: bytes) -> DecodedText:
@@ -167,13 +167,6 @@ def decode_unicode(content: bytes) -> DecodedText:
 
 def _encode(mark: bytes, encoding: str, text: str) -> bytes:
     return mark + text.encode(encoding)
-
-
-def _encode_old(encoding: str, encode_wide: Callable[[str], bytes], text: str) -> bytes:
-    try:
-        return text.encode(encoding)
-    except UnicodeEncodeError:
-        return encode_wide(text)
 
 
 def has_letters(text: str) -> bool:

@@ -21,7 +21,8 @@ from model.backends.native import kernel_names
 from model.checkpoint.bundled import bundled_checkpoint
 from service.commands.group import dragoman
 from service.commands.serve import _bind, _with_own_name
-from service.commands.text_files import Output, TextFileError, read_parts
+from service.commands.text_files import Output, TextFileError, TextReader
+from service.documents.encodings import Encoding
 from service.settings import Settings
 from service.stores.keys import KeyStore
 from service.stores.suggestions import SuggestionStore
@@ -254,7 +255,7 @@ def test_a_file_of_an_unknown_ending_is_refused_before_anything_is_written(
 
 def parts_of(path: Path, content: bytes) -> list[str]:
     path.write_bytes(content)
-    return list(read_parts(path))
+    return list(TextReader(path))
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def test_parts_joined_are_the_text_and_none_is_large(tmp_path: Path, text: str) 
 def test_lines_that_are_joined_come_in_whole_paragraphs(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("a line\nand its end\n\n" * 5000)
-    *parts, _ = read_parts(path, joins_lines=True)
+    *parts, _ = TextReader(path, joins_lines=True)
     assert len(parts) > 5
     assert all(part.endswith("end\n\n") for part in parts)
 
@@ -298,6 +299,34 @@ def test_the_first_wrong_byte_is_named_wherever_it_is(
     content += b"-" * (before - len(content)) + b"\x81 rest\n"
     with pytest.raises(TextFileError, match=rf"text is not UTF-8: byte {wrong} is wrong"):
         parts_of(tmp_path / "text", content)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "target"),
+    [
+        *(("utf-8-sig", "书"), ("utf-16", "书"), ("utf-16-be", "书"), ("utf-8", "书")),
+        *(("gbk", "书"), ("cp1252", "Öl")),
+    ],
+)
+def test_a_text_is_written_in_its_encoding(encoding: str, target: str, tmp_path: Path) -> None:
+    source = "今天天气很好。" if target == "书" else "Das Öl ist für Jürgen."
+    path, out = tmp_path / "text", tmp_path / "out"
+    path.write_bytes(f"{source}\n".encode(encoding))
+    reader = TextReader(path)
+    assert "".join(reader) == f"{source}\n"
+    with Output(out) as output:
+        output.write_text(target, reader.encoding)
+        output.write_text(target, reader.encoding)
+    assert out.read_bytes() == (target * 2).encode(encoding)
+
+
+def test_what_an_old_encoding_cannot_spell_makes_a_text_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with contextlib.suppress(KeyError), Output(path) as output:
+        output.write_text("Öl", Encoding("cp1252"))
+        output.write_text("书", Encoding("cp1252"))
+        raise KeyError
+    assert path.read_bytes() == "Öl书".encode("utf-8-sig")
 
 
 def test_an_old_file_is_kept_until_something_is_written(tmp_path: Path) -> None:
