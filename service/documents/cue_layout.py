@@ -44,22 +44,28 @@ class _Unit(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """What stays around a cue's text, the name before its first speech, and its length."""
+    """What stays around a cue's text, the name before its first speech, the lines of each speech,
+    and the length of all."""
 
     head: str
     name: str
     tail: str
+    nums_lines: Sequence[int]
     length: int
 
 
 class CueLayout:
     """The text of neighbouring cues as one segment, and the way back to them."""
 
-    def __init__(self, texts: Sequence[str], target: str, *, is_escaped: bool) -> None:
-        """`texts`: what each cue shows; `is_escaped`: `&` is written as a reference."""
+    def __init__(
+        self, texts: Sequence[str], target: str, *, is_escaped: bool, keeps_lines: bool = False
+    ) -> None:
+        """`texts`: what each cue shows; `is_escaped`: `&` is written as a reference; `keeps_lines`:
+        there are as many lines as before, however long."""
         self._is_spaced = is_spaced(target)
         self._line_end = next((e for e in ("\r\n", "\n", "\r") if any(e in t for t in texts)), "\n")
         self._width = _LINE_WIDTH if self._is_spaced else _UNSPACED_LINE_WIDTH
+        self._keeps_lines = keeps_lines
         self._inline, self._last = InlineText(), ""
         self._escape: Callable[[str], str] = escape_markup if is_escaped else str
         self._read = self._inline.add_markup if is_escaped else self._inline.add
@@ -76,7 +82,12 @@ class CueLayout:
         for frame, end in zip(self._frames, self._ends(units), strict=True):
             shown = [*_units_of(frame.name), *units[position:end]]
             parts = _split_at_codes(shown, self._line_end)
-            lines = [line for part in parts for line in self._lines(_stripped(part))]
+            nums_lines = itertools.chain(frame.nums_lines, itertools.repeat(1))
+            lines = [
+                line
+                for part, num_lines in zip(parts, nums_lines, strict=False)
+                for line in self._lines(_stripped(part), num_lines)
+            ]
             text = self._line_end.join(self._rendered(line) for line in lines)
             written.append(frame.head + text + frame.tail)
             position = end
@@ -93,9 +104,11 @@ class CueLayout:
         if not is_first:
             self._inline.add(joint(self._last, body))
         self._last = body
-        parts = list(speeches(body, self._line_end))
+        parts = list(speeches(body, self._line_end, keeps_lines=self._keeps_lines))
         self._add_speeches(parts)
-        return _Frame(head, parts[0].before, tail, max(1, len(_TAG.sub("", body))))
+        nums_lines = [speech.num_lines for speech in parts]
+        length = max(1, len(_TAG.sub("", body)))
+        return _Frame(head, parts[0].before, tail, nums_lines, length)
 
     def _add_speeches(self, parts: Sequence[Speech]) -> None:
         """Add a cue's text, with stops between its speeches."""
@@ -172,17 +185,18 @@ class CueLayout:
         )
         return not is_word and units[cut].written not in _PAUSES
 
-    def _lines(self, units: Sequence[_Unit]) -> Iterator[Sequence[_Unit]]:
-        """Lines of bounded width, about equally long. A longer word stays whole."""
-        while (count := -(-_length(units) // self._width)) > 1:
-            ideal = len(units) / count
-            cuts = self._cuts(units)
-            short = [cut for cut in cuts if _length(_stripped(units[:cut])) <= self._width]
-            if not cuts:
+    def _lines(self, units: Sequence[_Unit], num_lines: int) -> Iterator[Sequence[_Unit]]:
+        """Lines of bounded width, or so many, about equally long. A longer word stays whole."""
+        while cuts := self._cuts(units):
+            count = num_lines if self._keeps_lines else -(-_length(units) // self._width)
+            if count <= 1:
                 break
-            cut = min(short or cuts[:1], key=lambda cut: abs(cut - ideal))
+            ideal = len(units) / count
+            short = [cut for cut in cuts if _length(_stripped(units[:cut])) <= self._width]
+            usable = cuts if self._keeps_lines else short or cuts[:1]
+            cut = min(usable, key=lambda cut: abs(cut - ideal))
             yield _stripped(units[:cut])
-            units = _stripped(units[cut:])
+            units, num_lines = _stripped(units[cut:]), num_lines - 1
         yield units
 
     def _rendered(self, units: Sequence[_Unit]) -> str:

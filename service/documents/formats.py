@@ -42,6 +42,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".html", ".htm", ".xhtml"), "pages.parse_html", "text/html"),
         ((".srt",), "subtitles.parse_srt", "application/x-subrip"),
         ((".vtt",), "subtitles.parse_vtt", "text/vtt"),
+        ((".ass", ".ssa"), "substation.parse", "text/x-ssa"),
         ((".po", ".pot"), "catalogues.parse_po", "text/x-gettext-translation"),
         (
             (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff"),

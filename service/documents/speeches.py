@@ -10,7 +10,9 @@ import regex
 from service.documents.inline import joint
 
 LINES = regex.compile(r"(?<!\s)[^\S\n\r]*+[\n\r]\s*+")
-SENTENCE_END = regex.compile(r"[.!?。！？…♪][\"'”’»)\]」』]*+(?:</?[\w.]++[^<>]*+>|\s)*+$")
+SENTENCE_END = regex.compile(
+    r"[.!?。！？…♪][\"'”’»)\]」』]*+(?:</?[\w.]++[^<>]*+>|\{\\[^{}]*+\}|\s)*+$"
+)
 _TAGS = r"\s*+(?:(?:<[^<>]*+>|\{\\[^{}]*+\})\s*+)*+"
 _CHEVRONS = r"(?:>|&gt;){2,}+\s*+"
 _MARK = regex.compile(rf"{_TAGS}(?:[-–—](?!\d)|{_CHEVRONS}|[♪♫♬\[])")
@@ -26,21 +28,24 @@ _VOICE = regex.compile(r"\s*+(?:</v>\s*+)?+<v[ .][^<>\n\r]*+>\s*+")
 
 
 class Speech(NamedTuple):
-    """`before`: what stays before the text, such as a line end, a voice and a name in capitals."""
+    """`before`: what stays before the text, such as a line end, a voice and a name in capitals.
+    `text`: of so many lines."""
 
     before: str
     text: str
+    num_lines: int
 
 
-def speeches(text: str, line_end: str = "\n") -> Iterator[Speech]:
-    """The speeches of a text, each in one line."""
+def speeches(text: str, line_end: str = "\n", *, keeps_lines: bool = False) -> Iterator[Speech]:
+    """The speeches of a text, each in one line. `keeps_lines`: so is what follows a line that ends
+    with a sentence."""
     position, before = 0, ""
     for voice in [*_VOICE.finditer(text), None]:
         lines = LINES.split(text[position : voice.start() if voice else len(text)])
-        for number, speech in enumerate(_joined(lines)):
+        for number, (speech, num_lines) in enumerate(_joined(lines, keeps_lines)):
             label = _LABEL.match(speech)
             name = label.group() if label else ""
-            yield Speech((line_end if number else before) + name, speech[len(name) :])
+            yield Speech((line_end if number else before) + name, speech[len(name) :], num_lines)
         if voice:
             position, before = voice.end(), voice.group()
 
@@ -50,15 +55,17 @@ def begins_speech(text: str) -> bool:
     return bool(_MARK.match(text) or _NAME.match(text))
 
 
-def _joined(lines: Sequence[str]) -> Iterator[str]:
-    """The lines of each speech together. A name counts after a sentence, or a line with one."""
-    speech = lines[0]
+def _joined(lines: Sequence[str], keeps_lines: bool) -> Iterator[tuple[str, int]]:
+    """The lines of each speech together, and their number. A name counts after a sentence, or a
+    line with one."""
+    speech, num_lines = lines[0], 1
     is_named = bool(_NAME.match(speech))
     for line in lines[1:]:
-        may_be_name = is_named or SENTENCE_END.search(speech)
-        if _MARK.match(line) or (may_be_name and _NAME.match(line)):
-            yield speech
-            speech = line
+        is_sentence = SENTENCE_END.search(speech) is not None
+        begins = _MARK.match(line) or ((is_named or is_sentence) and _NAME.match(line))
+        if begins or (keeps_lines and is_sentence):
+            yield speech, num_lines
+            speech, num_lines = line, 1
         else:
-            speech += joint(speech, line) + line
-    yield speech
+            speech, num_lines = speech + joint(speech, line) + line, num_lines + 1
+    yield speech, num_lines

@@ -7,7 +7,7 @@ as they were.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import regex
@@ -26,11 +26,9 @@ from service.documents.segments import (
 from service.documents.speeches import SENTENCE_END, begins_speech, speeches
 from service.translation.markup.coded_text import CodedText
 
-_CLOCK = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"
+CLOCK = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"
 _LINE_END = r"(?:\r\n|\n|\r|\Z)"
-_TIMING = regex.compile(
-    rf"(?<![^\n\r])[ \t]*+{_CLOCK}[ \t]*+-->[ \t]*+{_CLOCK}[^\n\r]*+{_LINE_END}"
-)
+_TIMING = regex.compile(rf"(?<![^\n\r])[ \t]*+{CLOCK}[ \t]*+-->[ \t]*+{CLOCK}[^\n\r]*+{_LINE_END}")
 _NUMBER = rf"(?:(?<![^\n\r])[ \t]*+\d++[ \t]*+{_LINE_END}\s*+)?+"
 _SRT_ARROW = regex.compile(rf"{_NUMBER}(?<![^\n\r])(?=[ \t]*+\d[\d:.,]*+[ \t]*+-->)")
 _VTT_ARROW = regex.compile(rf"{_NUMBER}(?<![^\n\r])(?=[^\n\r]*-->)")
@@ -40,16 +38,19 @@ _KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?=[ \t\n\r]|\Z)")
 _STANDS_ALONE = regex.compile(r"\s*+(?:<[^<>]*+>|\{\\[^{}]*+\})*+\s*+[-–—♪\[(]")
 _MOST_SECONDS_APART = 2.0
 _MOST_CUES = 6
-_MOST_CHARACTERS = 2000
+MOST_CHARACTERS = 2000
 
 
-class _Cue(NamedTuple):
-    """A cue's times in seconds, and where its text stands, without the last line end."""
+class Cue(NamedTuple):
+    """A cue's times in seconds, where its text stands, without the last line end, and the text as
+    its layout reads it. A sentence runs only through cues of one `voice`."""
 
     begins: float
     ends: float
     start: int
     end: int
+    text: str
+    voice: str = ""
 
 
 def parse_srt(content: bytes, options: FileOptions) -> TextFile:
@@ -59,7 +60,7 @@ def parse_srt(content: bytes, options: FileOptions) -> TextFile:
     cues = list(_cues(decoded.text, 0, len(decoded.text), _SRT_ARROW))
     if not cues and "-->" not in decoded.text and decoded.text.strip():
         raise invalid("SRT", "it has no timing such as 00:00:01,000 --> 00:00:02,000")
-    return _file(decoded, cues, options.target, is_escaped=False)
+    return subtitle_file(decoded, cues, options.target)
 
 
 def parse_vtt(content: bytes, options: FileOptions) -> TextFile:
@@ -71,47 +72,63 @@ def parse_vtt(content: bytes, options: FileOptions) -> TextFile:
     blocks = (match.span() for match in _BLOCK.finditer(text))
     read = (span for span in blocks if not _KEPT_BLOCK.match(text, span[0]))
     cues = [cue for span in read for cue in _cues(text, *span, _VTT_ARROW)]
-    return _file(decoded, cues, options.target, is_escaped=True)
+    return subtitle_file(decoded, cues, options.target, is_escaped=True)
 
 
-def _file(decoded: DecodedText, cues: Sequence[_Cue], target: str, *, is_escaped: bool) -> TextFile:
-    groups = _sentences(decoded.text, cues)
-    places = [_place(decoded.text, group, target, is_escaped=is_escaped) for group in groups]
+def subtitle_file(
+    decoded: DecodedText,
+    cues: Sequence[Cue],
+    target: str,
+    *,
+    is_escaped: bool = False,
+    keeps_lines: bool = False,
+    write: Callable[[str], str] = str,
+) -> TextFile:
+    """`is_escaped`: `&` is written as a reference; `keeps_lines`: a cue has as many lines as
+    before; `write`: spells what the layout of a cue writes."""
+    places = []
+    for group in _sentences(cues):
+        texts = [cue.text for cue in group]
+        layout = CueLayout(texts, target, is_escaped=is_escaped, keeps_lines=keeps_lines)
+        places.append(_place(decoded.text, group, layout, write))
     return TextFile(decoded, places)
 
 
-def _cues(source: str, start: int, end: int, arrow: regex.Pattern[str]) -> Iterator[_Cue]:
+def _cues(source: str, start: int, end: int, arrow: regex.Pattern[str]) -> Iterator[Cue]:
     """Cues of source[start:end] with letters, unless they are too long to be subtitles."""
     arrows = [match.span() for match in arrow.finditer(source, start, end)]
     for (_, line), (following, _) in itertools.pairwise([*arrows, (end, end)]):
         timing = _TIMING.match(source, line, end)
         text = source[timing.end() : following] if timing else ""
-        if timing and has_letters(text) and len(text) <= _MOST_CHARACTERS:
-            begins, ends = _seconds(timing.groups()[:4]), _seconds(timing.groups()[4:])
-            yield _Cue(begins, ends, timing.end(), timing.end() + len(text.rstrip()))
+        if timing and has_letters(text) and len(text) <= MOST_CHARACTERS:
+            begins, ends = seconds(timing.groups()[:4]), seconds(timing.groups()[4:])
+            shown = text.rstrip()
+            yield Cue(begins, ends, timing.end(), timing.end() + len(shown), shown)
 
 
-def _seconds(clock: Sequence[str | None]) -> float:
+def seconds(clock: Sequence[str | None]) -> float:
+    """The time that `CLOCK` matches."""
     hours, minutes, seconds, fraction = clock
     whole = int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)
     return whole + int((fraction or "0").ljust(3, "0")) / 1000
 
 
-def _sentences(source: str, cues: Sequence[_Cue]) -> Iterator[Sequence[_Cue]]:
+def _sentences(cues: Sequence[Cue]) -> Iterator[Sequence[Cue]]:
     """Neighbouring cues that one sentence runs through."""
     first = 0
     for number in range(1, len(cues) + 1):
-        if number == len(cues) or not _goes_on(source, cues[first:number], cues[number]):
+        if number == len(cues) or not _goes_on(cues[first:number], cues[number]):
             yield cues[first:number]
             first = number
 
 
-def _goes_on(source: str, group: Sequence[_Cue], cue: _Cue) -> bool:
+def _goes_on(group: Sequence[Cue], cue: Cue) -> bool:
     last = group[-1]
-    text, following = source[last.start : last.end], source[cue.start : cue.end]
+    text, following = last.text, cue.text
     is_near = 0 <= cue.begins - last.ends <= _MOST_SECONDS_APART
     return (
         is_near
+        and cue.voice == last.voice
         and len(group) < _MOST_CUES
         and not SENTENCE_END.search(text)
         and not _STANDS_ALONE.match(text)
@@ -120,13 +137,13 @@ def _goes_on(source: str, group: Sequence[_Cue], cue: _Cue) -> bool:
     )
 
 
-def _place(source: str, cues: Sequence[_Cue], target: str, *, is_escaped: bool) -> Place:
-    texts = [source[cue.start : cue.end] for cue in cues]
+def _place(
+    source: str, cues: Sequence[Cue], layout: CueLayout, spell: Callable[[str], str]
+) -> Place:
     between = [source[a.end : b.start] for a, b in itertools.pairwise(cues)]
-    layout = CueLayout(texts, target, is_escaped=is_escaped)
 
     def write(translation: CodedText) -> str:
-        written = layout.write(translation)
+        written = map(spell, layout.write(translation))
         return "".join(itertools.chain(*zip(written, [*between, ""], strict=True)))
 
     return Place(cues[0].start, cues[-1].end, Segment(layout.text), write)

@@ -74,6 +74,21 @@ are <b>blue</b>.
 00:00:04.000 --> 00:00:05.000
 Bye
 """
+ASS = b"""[Script Info]
+Title: Keep me
+[V4+ Styles]
+Format: Name, Fontname
+Style: Default,Arial
+[Events]
+Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+Comment: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,A comment stays.
+Dialogue: 0,0:00:01.00,0:00:03.00,Default,,0,0,0,,{\\pos(320,100)}{keep}The sea, which is\\Nblue.
+Dialogue: 0,0:00:03.00,0:00:04.00,Default,,0,0,0,,{\\i1}The sky{\\i0} is {\\c&HFF&}red.
+Dialogue: 0,0:00:05.00,0:00:06.00,Default,,0,0,0,,{\\p1}m 0 0 l 100 0{\\p0}
+[Fonts]
+fontname: keep.ttf
+Dialogue: keep
+"""
 PO = b"""# Translators' comment
 msgid ""
 msgstr ""
@@ -241,6 +256,7 @@ SAMPLES: dict[str, bytes] = {
     "a.html": HTML,
     "a.srt": SRT,
     "a.vtt": VTT,
+    "a.ass": ASS,
     "a.po": PO,
     "a.xlf": XLIFF_1,
     "b.xliff": XLIFF_2,

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.documents.segments import FileOptions
+from service.errors import InvalidDocument
 from tests.service.documents.samples import OPTIONS, coded, parse_file, shown, texts_of, translated
 
 
@@ -163,6 +164,48 @@ def test_only_in_webvtt_a_blank_line_ends_a_cue() -> None:
     content = "00:01.000 --> 00:02.000\nOpen the\n\n  door.\n\n00:03.000 --> 00:0x\nBad\n"
     assert texts_of("a.srt", content.encode()) == ["Open the door."]
     assert texts_of("a.vtt", f"WEBVTT\n\n{content}".encode()) == ["Open the"]
+
+
+def dialogue(*texts: str, style: str = "Default") -> bytes:
+    lines = [
+        f"Dialogue: 0,0:00:0{n}.00,0:00:0{n + 1}.00,{style},,0,0,0,,{text}\n"
+        for n, text in enumerate(texts)
+    ]
+    return "".join(["[Events]\n", *lines]).encode()
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["He came,\\Nand {\\i1}went{\\i0}."], ["He came, and <0>went</0>."]),
+        (["{\\i1}The old man", "went home.{\\i0}"], ["<0/>The old man went home.<1/>"]),
+        (["{\\pos(1,2)}Bank", "and so on."], ["Bank", "and so on."]),
+        (["One\\htwo\\nthree {a note}four"], ["One\u00a0two three <0/>four"]),
+        (["{\\an8}- One\\N- Two"], ["- One<0|>- Two"]),
+        (["{\\pos(1,2)\\p1}m 0 0 l 1 1{\\p0}", "{note}", "42\\N"], []),
+        (["{\\p1}m 0{\\c&H0&}l 1{\\p0}Yes"], ["Yes"]),
+        (["It is <i 1> {\\u1}so", "a {b"], ["It is <0/> <1/>so a {b"]),
+    ],
+)
+def test_the_text_of_dialogue_is_translated(texts: list[str], expected: list[str]) -> None:
+    assert texts_of("a.ass", dialogue(*texts)) == expected
+
+
+def test_only_words_of_dialogue_change() -> None:
+    long = "{\\fade(1,2)}" + " ".join(["word"] * 20)
+    content = dialogue("{\\i1}ab{\\i0}\\hc, {\\blur2}ef.", long)
+    expected = content.replace(b"ab", b"AB").replace(b"c, ", b"C, ").replace(b"ef.", b"EF.")
+    assert translated("a.ass", content) == expected.replace(b"word", b"WORD")
+    content = b"[events]\r\nFormat: Start,End, Text\r\nDialogue: 0:00:01.00,0:00:02.00,One, two\r\n"
+    assert translated("a.ssa", content) == content.replace(b"One, two", b"ONE, TWO")
+    for text in (
+        "{\\i1}It is.{\\i0}\\NIt was.",
+        "It is\\Nso it\\Nis. He\\Ngoes",
+        "A.\\N\\N\\NB\\N",
+    ):
+        assert translated("a.ass", dialogue(text)) == dialogue(text.upper().replace("\\I", "\\i"))
+    with pytest.raises(InvalidDocument, match="Events"):
+        parse_file(b"Dialogue: 0", "a.ass", OPTIONS)
 
 
 PIECES = [
