@@ -56,9 +56,13 @@ def _formats() -> dict[str, FileFormat]:
         ((".tsv",), "tables.parse_tsv", "text/tab-separated-values"),
         ((".docx",), "office.parse_word", f"{_OFFICE}.wordprocessingml.document"),
         ((".pptx",), "office.parse_slides", f"{_OFFICE}.presentationml.presentation"),
-        ((".xlsx",), "tables.parse_workbook", f"{_OFFICE}.spreadsheetml.sheet"),
-        ((".odt",), "office.parse_open_text", "application/vnd.oasis.opendocument.text"),
-        ((".odp",), "office.parse_open_slides", "application/vnd.oasis.opendocument.presentation"),
+        ((".xlsx",), "workbooks.parse_workbook", f"{_OFFICE}.spreadsheetml.sheet"),
+        ((".odt",), "open_documents.parse_text", "application/vnd.oasis.opendocument.text"),
+        (
+            (".odp",),
+            "open_documents.parse_slides",
+            "application/vnd.oasis.opendocument.presentation",
+        ),
         ((".epub",), "pages.parse_epub", "application/epub+zip"),
     ]
     formats = {

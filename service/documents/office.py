@@ -1,15 +1,16 @@
-"""DOCX, PPTX, ODT and ODP: the paragraphs of archives of XML."""
+"""DOCX and PPTX: the paragraphs of Office Open XML."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import regex
 
 from service.documents.archive import Archive, ArchiveFile, properties_of, texts_of
+from service.documents.locales import is_asian, locale_of
 from service.documents.runs import (
     DRAWING,
     RunNames,
@@ -18,11 +19,10 @@ from service.documents.runs import (
     paragraph_places,
 )
 from service.documents.segments import Edit, FileOptions, Place
-from service.documents.xml_text import InlineContent, Role, XmlText
-from service.errors import InvalidDocument
+from service.documents.xml_text import XmlText
 
 if TYPE_CHECKING:
-    from langcodes import Language
+    pass
 
 _WORD_MEMBER = regex.compile(
     r"word/(?:document\d*|header\d*|footer\d*|footnotes|endnotes|comments)\.xml"
@@ -48,24 +48,14 @@ _SLIDE_MEMBER = regex.compile(
     r"\d++\.xml"
 )
 _DRAWING_LANGUAGE = regex.compile(r"""(?<=<a:rPr\s(?:[^<>]*\s)?lang=["'])[^"']*+""")
-_CONTENT, _STYLES, _TYPE = "content.xml", "styles.xml", "mimetype"
-_TEXT_LANGUAGE = regex.compile(r"""\sfo:(language|country)="([^"]++)\"""")
-_TEXT_ASIAN_LANGUAGE = regex.compile(r"""\sstyle:(language|country)-asian="([^"]++)\"""")
-_TEXT_PARAGRAPHS = frozenset({"text:p", "text:h"})
-_TEXT_PAIRS = frozenset({"text:span", "text:a", "text:meta", "text:ruby", "text:ruby-base"})
-_TEXT_SCRIPT = regex.compile(
-    r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
-    r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""
-)
-_TEXT_STOPS = frozenset({"text:tab", "text:line-break"})
 
 
 def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     """DOCX: the text, headers, footers, notes, comments and text boxes; macros, embedded files and
     pictures stay."""
     archive = Archive(content, "a DOCX", "word/document.xml")
-    language = _WORD_LANGUAGES if _is_asian(options.target) else _WORD_LANGUAGE
-    locale = _locale(options.target)
+    language = _WORD_LANGUAGES if is_asian(options.target) else _WORD_LANGUAGE
+    locale = locale_of(options.target)
     names = dataclasses.replace(_WORD, mark=functools.partial(language.sub, locale))
     members = filter(_WORD_MEMBER.fullmatch, archive.names)
     texts = texts_of(archive, members, functools.partial(_word_places, names))
@@ -82,7 +72,7 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
 def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
     """PPTX: slides, their notes, diagrams and charts; masters, layouts and media stay."""
     archive = Archive(content, "a PPTX", "ppt/presentation.xml")
-    locale = _locale(options.target)
+    locale = locale_of(options.target)
     members = filter(_SLIDE_MEMBER.fullmatch, archive.names)
     texts = texts_of(archive, members, functools.partial(drawing_places, _drawing(locale)))
     return ArchiveFile(archive, {**texts, **properties_of(archive, _PROPERTIES, locale)})
@@ -92,52 +82,6 @@ def _drawing(locale: str) -> RunNames:
     return dataclasses.replace(DRAWING, mark=functools.partial(_DRAWING_LANGUAGE.sub, locale))
 
 
-def parse_open_text(content: bytes, options: FileOptions) -> ArchiveFile:
-    """ODT: the document, and the headers and footers of its styles."""
-    archive = _open_document(content, "an ODT", b"text")
-    return _open_document_file(archive, options, _open_text_places)
-
-
-def parse_open_slides(content: bytes, options: FileOptions) -> ArchiveFile:
-    """ODP: slides and their notes; masters and layouts, which are styles, stay."""
-    archive = _open_document(content, "an ODP", b"presentation")
-    return _open_document_file(archive, options, _no_places)
-
-
-def _open_document(content: bytes, kind: str, media_type: bytes) -> Archive:
-    archive = Archive(content, kind, _CONTENT)
-    if _TYPE in archive.names and not archive.has_inside(_TYPE, b"opendocument." + media_type):
-        raise InvalidDocument(f"the file is not {kind} file, as its mimetype says")
-    return archive
-
-
-def _open_document_file(
-    archive: Archive, options: FileOptions, style_places: Callable[[XmlText], Iterator[Place]]
-) -> ArchiveFile:
-    edits = functools.partial(_open_text_edits, options.target)
-    texts = texts_of(archive, [_CONTENT], _open_text_places, edits)
-    styles = texts_of(archive, [_STYLES], style_places, edits)
-    properties = properties_of(archive, ["meta.xml"], _locale(options.target))
-    return ArchiveFile(archive, {**texts, **styles, **properties})
-
-
-def _locale(language: str) -> str:
-    """The language with its likely country, which Word wants, such as de-DE."""
-    likely = _parsed(language).maximize()
-    return f"{likely.language}-{likely.territory}"
-
-
-def _is_asian(language: str) -> bool:
-    """Whether office programs mark the language as one of East Asia."""
-    return _parsed(language).language in ("zh", "ja", "ko")
-
-
-def _parsed(language: str) -> Language:
-    from langcodes import Language  # takes 25 ms, and few servers need it
-
-    return Language.get(language)
-
-
 def _marked(language: regex.Pattern[str], locale: str, xml: XmlText) -> Iterator[Edit]:
     """The language of styles. Runs have their own."""
     return (Edit(*match.span(), locale) for match in language.finditer(xml.source))
@@ -145,28 +89,6 @@ def _marked(language: regex.Pattern[str], locale: str, xml: XmlText) -> Iterator
 
 def _no_places(_: XmlText) -> Iterator[Place]:
     return iter(())
-
-
-def _open_text_edits(target: str, xml: XmlText) -> Iterator[Edit]:
-    """The language and country of styles."""
-    values = dict(zip(("language", "country"), _locale(target).split("-"), strict=True))
-    pattern = _TEXT_ASIAN_LANGUAGE if _is_asian(target) else _TEXT_LANGUAGE
-    for match in pattern.finditer(xml.source):
-        yield Edit(*match.span(2), values[match[1]])
-
-
-def _open_text_places(xml: XmlText) -> Iterator[Place]:
-    scripts = set(_TEXT_SCRIPT.findall(xml.source))
-
-    def role(index: int) -> Role:
-        name = xml.tokens[index].name
-        if name in _TEXT_STOPS:
-            return "stop"
-        if name == "text:span" and xml.attribute(index, "text:style-name") in scripts:
-            return "script"
-        return "pair" if name in _TEXT_PAIRS else "single"
-
-    return InlineContent(xml, _TEXT_PARAGRAPHS, role).all_places()
 
 
 _WORD = RunNames(
