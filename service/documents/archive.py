@@ -19,6 +19,10 @@ _MAX_TOTAL_BYTES = 128 * 2**20
 _MAX_TEXT_BYTES = 12 * 2**20
 _MAX_RATIO, _SMALL_BYTES = 100, 2**20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0"
+"""How files of Office that are no archives begin: old ones, and those with a password."""
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+PROTECTED = "the file is protected by a password; save it without one"
 _TITLE, _LANGUAGE = frozenset({"dc:title"}), frozenset({"dc:language"})
 _READ_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
@@ -29,9 +33,16 @@ _READ_ERRORS = (
 class Archive:
     """A ZIP archive within bounds. Raises InvalidDocument or DocumentTooLarge."""
 
-    def __init__(self, content: bytes, kind: str, required: str) -> None:
-        """`required`: the member that makes it a file of this `kind`."""
-        self.content, self._num_text_bytes = content, 0
+    def __init__(self, content: bytes, kind: str) -> None:
+        """`kind`: the name of its format with an article."""
+        self.content, self._kind, self._num_text_bytes = content, kind, 0
+        if content.startswith(_OLD_OFFICE):
+            raise InvalidDocument(
+                f"the file is protected by a password; save it without one, as {kind} file"
+                if _ENCRYPTED in content
+                else f"the file is in an older format or is protected by a password; save it "
+                f"without one, as {kind} file"
+            )
         with _reading():
             self._opened = zipfile.ZipFile(io.BytesIO(content))
             self._members = self._opened.infolist()
@@ -41,8 +52,11 @@ class Archive:
             damaged = self._opened.testzip()
         if damaged is not None:
             raise invalid("as a ZIP archive", f"{damaged} is damaged")
-        if required not in self.names:
-            raise InvalidDocument(f"the file is not {kind} file: it has no {required}")
+
+    def require(self, name: str) -> None:
+        """Raises InvalidDocument without the member that makes it a file of its kind."""
+        if name not in self.names:
+            raise InvalidDocument(f"the file is not {self._kind} file: it has no {name}")
 
     def read(self, name: str) -> bytes:
         """A member that is to be parsed."""
@@ -136,7 +150,7 @@ def _require_harmless(members: Sequence[zipfile.ZipInfo], num_bytes: int) -> Non
         raise InvalidDocument("the file has two members of one name")
     for member in members:
         if member.flag_bits & 0x1:
-            raise InvalidDocument("the file is encrypted")
+            raise InvalidDocument(PROTECTED)
         if member.compress_type not in _METHODS:
             raise InvalidDocument("the file is packed in another way than by deflate")
 

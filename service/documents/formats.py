@@ -13,6 +13,36 @@ from service.documents.segments import FileOptions, ParsedFile
 from service.errors import InvalidDocument, UnsupportedFile, shown
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
+_OPEN = "application/vnd.oasis.opendocument"
+_MICROSOFT = "application/vnd.ms"
+_PROGRAMS = {
+    "office.parse_word": {
+        ".docx": f"{_OFFICE}.wordprocessingml.document",
+        ".dotx": f"{_OFFICE}.wordprocessingml.template",
+        ".docm": f"{_MICROSOFT}-word.document.macroEnabled.12",
+        ".dotm": f"{_MICROSOFT}-word.template.macroEnabled.12",
+    },
+    "office.parse_slides": {
+        ".pptx": f"{_OFFICE}.presentationml.presentation",
+        ".potx": f"{_OFFICE}.presentationml.template",
+        ".ppsx": f"{_OFFICE}.presentationml.slideshow",
+        ".pptm": f"{_MICROSOFT}-powerpoint.presentation.macroEnabled.12",
+        ".potm": f"{_MICROSOFT}-powerpoint.template.macroEnabled.12",
+        ".ppsm": f"{_MICROSOFT}-powerpoint.slideshow.macroEnabled.12",
+    },
+    "workbooks.parse_workbook": {
+        ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
+        ".xltx": f"{_OFFICE}.spreadsheetml.template",
+        ".xlsm": f"{_MICROSOFT}-excel.sheet.macroEnabled.12",
+        ".xltm": f"{_MICROSOFT}-excel.template.macroEnabled.12",
+    },
+    "open_documents.parse_text": {".odt": f"{_OPEN}.text", ".ott": f"{_OPEN}.text-template"},
+    "open_documents.parse_slides": {
+        ".odp": f"{_OPEN}.presentation",
+        ".otp": f"{_OPEN}.presentation-template",
+    },
+}
+"""The endings that a parser reads, with their media types."""
 
 
 class Parser(NamedTuple):
@@ -54,21 +84,17 @@ def _formats() -> dict[str, FileFormat]:
         ((".properties",), "catalogues.parse_properties", "text/plain"),
         ((".csv",), "tables.parse_csv", "text/csv"),
         ((".tsv",), "tables.parse_tsv", "text/tab-separated-values"),
-        ((".docx",), "office.parse_word", f"{_OFFICE}.wordprocessingml.document"),
-        ((".pptx",), "office.parse_slides", f"{_OFFICE}.presentationml.presentation"),
-        ((".xlsx",), "workbooks.parse_workbook", f"{_OFFICE}.spreadsheetml.sheet"),
-        ((".odt",), "open_documents.parse_text", "application/vnd.oasis.opendocument.text"),
-        (
-            (".odp",),
-            "open_documents.parse_slides",
-            "application/vnd.oasis.opendocument.presentation",
-        ),
         ((".epub",), "pages.parse_epub", "application/epub+zip"),
     ]
     formats = {
         suffix: FileFormat(_parser(parse), media_type, suffix)
         for suffixes, parse, media_type in known
         for suffix in suffixes
+    }
+    formats |= {
+        suffix: FileFormat(_parser(parse), media_type, suffix)
+        for parse, media_types in _PROGRAMS.items()
+        for suffix, media_type in media_types.items()
     }
     return {**formats, ".pdf": FileFormat(_parser("plain.parse_pdf"), "text/plain", ".txt")}
 
@@ -83,8 +109,8 @@ MODULES = sorted({known.parse.module for known in FORMATS.values()})
 """The modules of all formats."""
 SAVE_AS: Mapping[str, str] = {
     **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wps"), ".docx"),
-    **dict.fromkeys((".ppt", ".key"), ".pptx"),
-    **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), ".xlsx"),
+    **dict.fromkeys((".ppt", ".pps", ".pot", ".key"), ".pptx"),
+    **dict.fromkeys((".xls", ".xlt", ".xlsb", ".ods", ".numbers"), ".xlsx"),
 }
 """The endings of formats that are not read, with what their programs can save a file as."""
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from service.documents.archive import Archive, ArchiveFile, properties_of, texts_of
+from service.documents.archive import ArchiveFile, properties_of, texts_of
 from service.documents.locales import is_asian, locale_of
+from service.documents.packages import DRAWINGS, Package
 from service.documents.runs import (
     DRAWING,
     RunNames,
@@ -24,11 +25,9 @@ from service.documents.xml_text import XmlText
 if TYPE_CHECKING:
     pass
 
-_WORD_MEMBER = regex.compile(
-    r"word/(?:document\d*|header\d*|footer\d*|footnotes|endnotes|comments)\.xml"
-)
-_WORD_STYLES = ("word/styles.xml",)
-_WORD_DRAWING = regex.compile(r"word/(?:charts/chart|diagrams/data|diagrams/drawing)\d++\.xml")
+_WORD_MAIN = r"(?:wordprocessingml|ms-word)\.[\w.]*main"
+_WORD_TEXTS = rf"{_WORD_MAIN}|wordprocessingml\.(?:header|footer|footnotes|endnotes|comments)"
+_WORD_STYLES = r"wordprocessingml\.styles"
 _PROPERTIES = ("docProps/core.xml",)
 _WORD_LANGUAGE = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:val=")[^"]*+""")
 _WORD_LANGUAGES = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:(?:val|eastAsia)=")[^"]*+""")
@@ -43,39 +42,36 @@ _HEADS = frozenset({"w:sdtpr", "w:sdtendpr", "w:smarttagpr", "w:customxmlpr", "w
 _UNSEEN = frozenset({"w:prooferr", "w:lastrenderedpagebreak", "w:softhyphen"})
 _WORD_STOPS = frozenset({"w:tab", "w:br", "w:cr", "w:ptab"})
 _FIELD = regex.compile(r'<w:fldChar\s[^<>]*?w:fldCharType="(begin|separate|end)"')
-_SLIDE_MEMBER = regex.compile(
-    r"ppt/(?:slides/slide|notesSlides/notesSlide|diagrams/data|diagrams/drawing|charts/chart)"
-    r"\d++\.xml"
-)
+_SLIDE_MAIN = r"(?:presentationml|ms-powerpoint)\.[\w.]*main"
+_SLIDES = rf"presentationml\.(?:slide|notesSlide)|{DRAWINGS}"
 _DRAWING_LANGUAGE = regex.compile(r"""(?<=<a:rPr\s(?:[^<>]*\s)?lang=["'])[^"']*+""")
 
 
 def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     """DOCX: the text, headers, footers, notes, comments and text boxes; macros, embedded files and
     pictures stay."""
-    archive = Archive(content, "a DOCX", "word/document.xml")
+    package = Package(content, "a DOCX", _WORD_MAIN)
     language = _WORD_LANGUAGES if is_asian(options.target) else _WORD_LANGUAGE
     locale = locale_of(options.target)
     names = dataclasses.replace(_WORD, mark=functools.partial(language.sub, locale))
-    members = filter(_WORD_MEMBER.fullmatch, archive.names)
-    texts = texts_of(archive, members, functools.partial(_word_places, names))
-    styles = texts_of(
-        archive, _WORD_STYLES, _no_places, functools.partial(_marked, language, locale)
-    )
-    drawings = filter(_WORD_DRAWING.fullmatch, archive.names)
-    drawn = texts_of(archive, drawings, functools.partial(drawing_places, _drawing(locale)))
+    places = functools.partial(_word_places, names)
+    texts = texts_of(package, package.parts(_WORD_TEXTS), places)
+    marks = functools.partial(_marked, language, locale)
+    styles = texts_of(package, package.parts(_WORD_STYLES), _no_places, marks)
+    drawings = functools.partial(drawing_places, _drawing(locale))
+    drawn = texts_of(package, package.parts(DRAWINGS), drawings)
     return ArchiveFile(
-        archive, {**texts, **styles, **drawn, **properties_of(archive, _PROPERTIES, locale)}
+        package, {**texts, **styles, **drawn, **properties_of(package, _PROPERTIES, locale)}
     )
 
 
 def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
     """PPTX: slides, their notes, diagrams and charts; masters, layouts and media stay."""
-    archive = Archive(content, "a PPTX", "ppt/presentation.xml")
+    package = Package(content, "a PPTX", _SLIDE_MAIN)
     locale = locale_of(options.target)
-    members = filter(_SLIDE_MEMBER.fullmatch, archive.names)
-    texts = texts_of(archive, members, functools.partial(drawing_places, _drawing(locale)))
-    return ArchiveFile(archive, {**texts, **properties_of(archive, _PROPERTIES, locale)})
+    slides = functools.partial(drawing_places, _drawing(locale))
+    texts = texts_of(package, package.parts(_SLIDES), slides)
+    return ArchiveFile(package, {**texts, **properties_of(package, _PROPERTIES, locale)})
 
 
 def _drawing(locale: str) -> RunNames:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 
 import regex
 
-from service.documents.archive import Archive, ArchiveFile, properties_of, texts_of
+from service.documents.archive import PROTECTED, Archive, ArchiveFile, properties_of, texts_of
 from service.documents.locales import is_asian, locale_of
 from service.documents.segments import Edit, FileOptions, Place
 from service.documents.xml_text import InlineContent, Role, XmlText
 from service.errors import InvalidDocument
 
 _CONTENT, _STYLES, _TYPE = "content.xml", "styles.xml", "mimetype"
+_MANIFEST = "META-INF/manifest.xml"
 _TEXT_LANGUAGE = regex.compile(r"""\sfo:(language|country)="([^"]++)\"""")
 _TEXT_ASIAN_LANGUAGE = regex.compile(r"""\sstyle:(language|country)-asian="([^"]++)\"""")
 _TEXT_PARAGRAPHS = frozenset({"text:p", "text:h"})
@@ -38,7 +39,10 @@ def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
 
 
 def _open_document(content: bytes, kind: str, media_type: bytes) -> Archive:
-    archive = Archive(content, kind, _CONTENT)
+    archive = Archive(content, kind)
+    if _MANIFEST in archive.names and archive.has_inside(_MANIFEST, b"encryption-data"):
+        raise InvalidDocument(PROTECTED)
+    archive.require(_CONTENT)
     if _TYPE in archive.names and not archive.has_inside(_TYPE, b"opendocument." + media_type):
         raise InvalidDocument(f"the file is not {kind} file, as its mimetype says")
     return archive

@@ -52,7 +52,8 @@ def _page_in_utf_8(text: str) -> bytes:
 def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
     """The pages of the package's manifest, its title, and those of its old table of contents. Its
     other metadata stay."""
-    archive = Archive(content, "an EPUB", _CONTAINER)
+    archive = Archive(content, "an EPUB")
+    archive.require(_CONTAINER)
     if _ENCRYPTION in archive.names and _is_protected(archive):
         raise InvalidDocument("the book is protected against copying")
     packages = {path: read_xml(archive.read(path)) for path in _packages(archive)}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterator
 
-import regex
-
-from service.documents.archive import Archive, ArchiveFile, texts_of
+from service.documents.archive import ArchiveFile, texts_of
+from service.documents.packages import DRAWINGS, Package
 from service.documents.runs import (
     DRAWING,
     RunNames,
@@ -17,11 +16,10 @@ from service.documents.runs import (
 from service.documents.segments import FileOptions, Place
 from service.documents.xml_text import InlineContent, XmlText, read_xml
 
-_SHEET_MEMBER = regex.compile(
-    r"xl/(?:sharedStrings|comments\d*+|comments/comment\d++|drawings/drawing\d++|charts/chart\d++)\.xml"
-)
-_SHEET = regex.compile(r"xl/worksheets/sheet\d++\.xml")
-_NAMES_MEMBER = regex.compile(r"xl/(?:tables/table|pivotCache/pivotCacheDefinition)\d++\.xml")
+_MAIN = r"(?:spreadsheetml|ms-excel)\.[\w.]*main"
+_TEXTS = rf"spreadsheetml\.(?:sharedStrings|comments)|drawing|{DRAWINGS}"
+_SHEETS = r"spreadsheetml\.(?:worksheet|chartsheet)"
+_NAMES = r"spreadsheetml\.(?:table|pivotCacheDefinition)"
 _CELLS = frozenset({"si", "is", "text", "x:si", "x:is", "x:text"})
 _COLUMNS = frozenset({"tablecolumn", "cachefield", "x:tablecolumn", "x:cachefield"})
 
@@ -29,16 +27,14 @@ _COLUMNS = frozenset({"tablecolumn", "cachefield", "x:tablecolumn", "x:cachefiel
 def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
     """XLSX: the texts of cells, comments, drawings and charts. Formulas, numbers, dates and the
     names of sheets stay, and the titles of tables' columns, which formulas may name."""
-    archive = Archive(content, "an XLSX", "xl/workbook.xml")
-    members = [name for name in archive.names if _SHEET_MEMBER.fullmatch(name)]
-    sheets = filter(_SHEET.fullmatch, archive.names)
-    members += [name for name in sheets if archive.has_inside(name, b'"inlineStr"')]
-    tables = (
-        read_xml(archive.read(name)) for name in filter(_NAMES_MEMBER.fullmatch, archive.names)
-    )
+    package = Package(content, "an XLSX", _MAIN)
+    members = package.parts(_TEXTS)
+    sheets = package.parts(_SHEETS)
+    members += [name for name in sheets if package.has_inside(name, b'"inlineStr"')]
+    tables = (read_xml(package.read(name)) for name in package.parts(_NAMES))
     kept = {xml.attribute(index, "name") for xml in tables for index in xml.starts(_COLUMNS)}
-    texts = texts_of(archive, members, functools.partial(_workbook_places, kept))
-    return ArchiveFile(archive, texts)
+    texts = texts_of(package, members, functools.partial(_workbook_places, kept))
+    return ArchiveFile(package, texts)
 
 
 def _workbook_places(kept: Collection[str | None], xml: XmlText) -> Iterator[Place]:

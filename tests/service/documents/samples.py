@@ -228,6 +228,39 @@ def archive(members: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) ->
     return written.getvalue()
 
 
+PARTS = {
+    r"word/document\d*": "wordprocessingml.document.main",
+    r"word/(header|footer)\d+": r"wordprocessingml.\1",
+    r"word/(footnotes|endnotes|comments|styles)": r"wordprocessingml.\1",
+    r"ppt/presentation": "presentationml.presentation.main",
+    r"ppt/.*/(slide|notesSlide|slideLayout|slideMaster)\d+": r"presentationml.\1",
+    r"ppt/comments/.*": "presentationml.comments",
+    r"xl/workbook": "spreadsheetml.sheet.main",
+    r"xl/worksheets/.*": "spreadsheetml.worksheet",
+    r"xl/.*(sharedStrings|comments|table|pivotCacheDefinition)\d*": r"spreadsheetml.\1",
+    r"xl/threadedComments/.*": "threadedcomments",
+    r"xl/drawings/drawing\d+": "drawing",
+    r".*/charts/chart\d+": "drawingml.chart",
+    r".*/diagrams/data\d+": "drawingml.diagramData",
+}
+"""The types of parts by their usual names."""
+
+
+def package(members: Mapping[str, bytes]) -> bytes:
+    """An archive of Office Open XML that says the types of its parts."""
+    vendors = {"threadedcomments": "application/vnd.ms-excel."}
+    usual = "application/vnd.openxmlformats-officedocument."
+    overrides = [
+        f'<Override PartName="/{name}" ContentType="'
+        f'{vendors.get(kind, usual)}{match.expand(kind)}+xml"/>'
+        for name in members
+        for pattern, kind in PARTS.items()
+        if (match := regex.fullmatch(rf"{pattern}\.xml", name))
+    ]
+    types = f"<Types>{''.join(overrides)}</Types>".encode()
+    return archive({"[Content_Types].xml": types, **members})
+
+
 def pdf(*lines: str) -> bytes:
     """A page with these lines, as small as a reader takes it."""
     shown = "".join(f"({line}) Tj T* " for line in lines)
@@ -265,11 +298,9 @@ SAMPLES: dict[str, bytes] = {
     "a.properties": PROPERTIES,
     "a.csv": CSV,
     "a.tsv": TSV,
-    "a.docx": archive(
-        {"[Content_Types].xml": b"<Types/>", "word/document.xml": DOCX, "x.bin": b"\0"}
-    ),
-    "a.pptx": archive({"ppt/presentation.xml": b"<p/>", "ppt/slides/slide1.xml": SLIDE}),
-    "a.xlsx": archive(
+    "a.docx": package({"word/document.xml": DOCX, "x.bin": b"\0"}),
+    "a.pptx": package({"ppt/presentation.xml": b"<p/>", "ppt/slides/slide1.xml": SLIDE}),
+    "a.xlsx": package(
         {
             "xl/workbook.xml": b"<workbook/>",
             "xl/sharedStrings.xml": STRINGS,

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import regex
 
 from service.documents.encodings import guessed_encoding
 from service.documents.formats import FORMATS, format_of, parse_file
@@ -21,6 +22,7 @@ from tests.service.documents.samples import (
     archive,
     capitals,
     member,
+    package,
     pdf,
     texts_of,
     translated,
@@ -148,7 +150,7 @@ def test_another_format_under_the_name_of_an_archive_is_refused(name: str, other
             parse_file(SAMPLES[other], name, OPTIONS)
 
 
-@pytest.mark.parametrize("name", ["a", "a.exe", "", ".", "a.docx.", "a.docx/x", "a.xlsm"])
+@pytest.mark.parametrize("name", ["a", "a.exe", "", ".", "a.docx.", "a.docx/x", "a.xlsb2"])
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(UnsupportedFile, match=r"must be .txt, .md, "):
         format_of(name)
@@ -232,7 +234,7 @@ def _with_xml(name: str, content: bytes) -> bytes:
     [
         ({"word/document.xml": b" " * 2**26}, "when unpacked"),
         ({"word/document.xml": b"<a/>", "media.bin": b" " * 2**26}, "when unpacked"),
-        ({f"m{number}": b"" for number in range(10_001)}, "10001 members"),
+        ({f"m{number}": b"" for number in range(10_000)}, "10001 members"),
     ],
     ids=["in a text", "in an untouched member", "many members"],
 )
@@ -240,11 +242,11 @@ def test_an_archive_that_is_large_when_unpacked_is_refused(
     members: dict[str, bytes], words: str
 ) -> None:
     with pytest.raises(DocumentTooLarge, match=words):
-        parse_file(archive(members), "a.docx", OPTIONS)
+        parse_file(package(members), "a.docx", OPTIONS)
 
 
 def test_a_member_that_lies_about_its_size_is_refused() -> None:
-    honest = archive({"word/document.xml": b"<a>" + b" " * 100_000 + b"</a>"})
+    honest = package({"word/document.xml": b"<a>" + b" " * 100_000 + b"</a>"})
     lying = honest.replace((100_007).to_bytes(4, "little"), (10).to_bytes(4, "little"))
     assert lying != honest
     with pytest.raises(InvalidDocument):
@@ -325,7 +327,7 @@ def test_marks_of_the_language_follow_the_target(
     target: str, name: str, marks: list[bytes]
 ) -> None:
     members = LANGUAGES[name]
-    content = archive(members) if isinstance(members, dict) else members
+    content = package(members) if isinstance(members, dict) else members
     parsed = parse_file(content, name, FileOptions("en", target))
     assert parsed.write([segment.text for segment in parsed.segments]) == content
     done = parsed.write([capitals(segment.text) for segment in parsed.segments])
@@ -353,3 +355,65 @@ def test_headings_and_items_of_a_pdf_are_paragraphs() -> None:
     ]
     texts = texts_of("a.pdf", pdf(*lines).replace(b"/F1 12 Tf 14", b"/F1 20 Tf 14"))
     assert texts == ["A title", "The sea is\nblue and", "Next", "- one", "- two"]
+
+
+OLD = b"\xd0\xcf\x11\xe0" + b"\0" * 508
+MANIFEST = b'<m:file-entry m:full-path="content.xml"><m:encryption-data/></m:file-entry>'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *((name, OLD + "EncryptedPackage".encode("utf-16-le")) for name in ("a.docx", "a.xlsm")),
+        *((name, OLD) for name in ("a.docx", "a.pptx", "a.xlsx")),
+        ("a.odt", archive({"META-INF/manifest.xml": MANIFEST, "content.xml": b"\x88"})),
+        ("a.odp", archive({"META-INF/manifest.xml": MANIFEST, "encrypted-package": b"\x88"})),
+    ],
+)
+def test_a_file_with_a_password_is_refused_as_such(name: str, content: bytes) -> None:
+    with pytest.raises(InvalidDocument, match=r"protected by a password.*; save it without one"):
+        parse_file(content, name, OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "kind"),
+    [
+        *(
+            (one, "ms-word.template.macroEnabledTemplate.main")
+            for one in (".docm", ".dotx", ".dotm")
+        ),
+        *((one, "ms-excel.sheet.macroEnabled.main") for one in (".xlsm", ".xltx", ".xltm")),
+        *(
+            (one, "ms-powerpoint.slideshow.macroEnabled.main")
+            for one in (".ppsx", ".potx", ".pptm")
+        ),
+        *((one, "ms-powerpoint.slideshow.macroEnabled.main") for one in (".potm", ".ppsm")),
+    ],
+)
+def test_templates_shows_and_files_with_macros_are_read_and_macros_stay(
+    suffix: str, kind: str
+) -> None:
+    sample = {"d": "a.docx", "x": "a.xlsx", "p": "a.pptx"}[suffix[1]]
+    with zipfile.ZipFile(io.BytesIO(SAMPLES[sample])) as opened:
+        members = {one: opened.read(one) for one in opened.namelist()}
+    types = members["[Content_Types].xml"]
+    members["[Content_Types].xml"] = regex.sub(
+        rb"openxmlformats-officedocument[\w.]+\.main", kind.encode(), types
+    )
+    members["x/vbaProject.bin"] = b"\xd0\xcf\x11\xe0"
+    done = translated(f"a{suffix}", archive(members))
+    assert texts_of(f"a{suffix}", archive(members)) == texts_of(sample, SAMPLES[sample])
+    assert member(done, "x/vbaProject.bin") == members["x/vbaProject.bin"]
+
+
+def test_parts_are_found_by_their_types() -> None:
+    vendor = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+    types = (
+        f'<Types><Override PartName="/Word/Main%20One.XML" ContentType="{vendor}.document.main+xml"'
+        f'/><Default Extension="xml" ContentType="{vendor}.header+xml"/>'
+        f'<Override PartName="/word/document.xml" ContentType="application/xml"/></Types>'
+    )
+    part = f"<w:d {W}><w:p><w:r><w:t>a</w:t></w:r></w:p></w:d>".encode()
+    names = ["Word/Main%20One.xml", "any/head.xml", "word/document.xml"]
+    content = archive({"[Content_Types].xml": types.encode(), **dict.fromkeys(names, part)})
+    assert texts_of("a.docx", content) == ["a", "a"]

@@ -22,6 +22,7 @@ from tests.service.documents.samples import (
     W,
     archive,
     member,
+    package,
     parse_file,
     texts_of,
     translated,
@@ -30,7 +31,7 @@ from tests.service.documents.samples import (
 
 def word(*paragraphs: str) -> bytes:
     body = "".join(f"<w:p>{paragraph}</w:p>" for paragraph in paragraphs)
-    return archive({"word/document.xml": f"<w:document {W}>{body}</w:document>".encode()})
+    return package({"word/document.xml": f"<w:document {W}>{body}</w:document>".encode()})
 
 
 def run(text: str, properties: str = "") -> str:
@@ -112,7 +113,7 @@ def test_spaces_at_the_ends_of_runs_stay() -> None:
 def test_headers_and_notes_are_translated_and_styles_are_not() -> None:
     part = f"<w:x {W}><w:p>{run('a')}</w:p></w:x>".encode()
     names = ["document", "header1", "footer2", "footnotes", "endnotes", "comments", "styles"]
-    content = archive({f"word/{name}.xml": part for name in names})
+    content = package({f"word/{name}.xml": part for name in names})
     assert len(texts_of("a.docx", content)) == 6
     assert member(translated("a.docx", content), "word/styles.xml") == part
 
@@ -121,7 +122,7 @@ def test_slides_notes_and_diagrams_are_translated() -> None:
     part = f"<x {A}><a:p><a:r><a:t>a</a:t></a:r><a:fld><a:t>1</a:t></a:fld></a:p></x>".encode()
     names = ["slides/slide1", "notesSlides/notesSlide1", "diagrams/data1", "slideMasters/m1"]
     members = {"presentation": b"<p/>", **dict.fromkeys(names, part)}
-    content = archive({f"ppt/{name}.xml": one for name, one in members.items()})
+    content = package({f"ppt/{name}.xml": one for name, one in members.items()})
     assert texts_of("a.pptx", content) == ["a<0/>"] * 3
 
 
@@ -137,7 +138,7 @@ def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: s
         f"{folder}/charts/chart1.xml": f"<x xmlns:c='c'>{cache}</c:strCache></x>".encode(),
         "docProps/core.xml": b"<x xmlns:dc='d'><dc:title>Title</dc:title></x>",
     }
-    assert texts_of(name, archive(members)) == ["East", "Title"]
+    assert texts_of(name, package(members)) == ["East", "Title"]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +255,7 @@ def test_a_workbook_keeps_formulas_numbers_and_the_titles_of_tables() -> None:
 )
 def test_line_breaks_of_cells_stay(cell: str, text: str, done: str) -> None:
     name = "xl/sharedStrings.xml"
-    content = archive({"xl/workbook.xml": b"<a/>", name: f"<sst><si>{cell}</si></sst>".encode()})
+    content = package({"xl/workbook.xml": b"<a/>", name: f"<sst><si>{cell}</si></sst>".encode()})
     assert texts_of("a.xlsx", content) == [text]
     assert member(translated("a.xlsx", content), name).decode() == f"<sst><si>{done}</si></sst>"
 

@@ -20,7 +20,7 @@ from service.translation.placeholders import KeptStrings, find_kept
 from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.unspelled import find_unspelled
 from tests.growth import takes_less
-from tests.service.documents.samples import OPTIONS, A, W, archive, capitals
+from tests.service.documents.samples import OPTIONS, A, W, archive, capitals, package
 from tests.service.translation.sentence.test_carriers import EN_DE
 
 MARKUP = (
@@ -120,7 +120,7 @@ def _repeated(unit: bytes, head: bytes = b"", tail: bytes = b"") -> Callable[[in
 def _members(main: dict[str, bytes], name: str, content: str) -> Callable[[int], bytes]:
     """An archive with a member for every hundred bytes."""
     more = content.encode()
-    return lambda size: archive({**main, **{name.format(n): more for n in range(size // 100)}})
+    return lambda size: package({**main, **{name.format(n): more for n in range(size // 100)}})
 
 
 def _book(num_pages: int, num_times: int) -> bytes:
@@ -146,7 +146,7 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "members.odt": _members({"content.xml": b"<a/>"}, "{}", "a"),
     "members.epub": lambda size: _book(size // 100, 1),
     "repeated.epub": lambda size: _book(20, size // 100),
-    "elements.docx": lambda size: archive(
+    "elements.docx": lambda size: package(
         {"word/document.xml": f"<w:d {W}>{'<w:p/>' * (size // 6)}</w:d>".encode()}
     ),
     "brackets.md": _repeated(b"["),

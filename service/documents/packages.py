@@ -1,0 +1,50 @@
+"""Packages of Office Open XML: archives whose parts have types, wherever they stand."""
+
+from __future__ import annotations
+
+import html
+
+import regex
+
+from service.documents.archive import Archive
+from service.documents.xml_text import read_xml
+from service.errors import InvalidDocument
+
+_TYPES = "[Content_Types].xml"
+DRAWINGS = (
+    r"drawingml\.(?:chart|chartshapes|diagramData)|ms-office\.(?:chartex|drawingml\.diagramDrawing)"
+)
+"""The types of charts and diagrams."""
+_OVERRIDE, _DEFAULT = frozenset({"override"}), frozenset({"default"})
+
+
+class Package(Archive):
+    """A package. Raises InvalidDocument or DocumentTooLarge."""
+
+    def __init__(self, content: bytes, kind: str, main: str) -> None:
+        """`main`: an expression for the type of the part that makes it a file of this `kind`."""
+        super().__init__(content, kind)
+        self.require(_TYPES)
+        xml = read_xml(self.read(_TYPES))
+
+        def listed(names: frozenset[str], key: str) -> dict[str, str]:
+            found = (
+                (xml.attribute(index, key), xml.attribute(index, "ContentType"))
+                for index in xml.starts(names)
+            )
+            return {html.unescape(name or "").lower(): kind or "" for name, kind in found}
+
+        self._types, self._defaults = listed(_OVERRIDE, "PartName"), listed(_DEFAULT, "Extension")
+        if not self.parts(main):
+            raise InvalidDocument(f"the file is not {kind} file, as {_TYPES} says")
+
+    def parts(self, types: str) -> list[str]:
+        """The names of the parts that have these types, an expression without vendors."""
+        pattern = regex.compile(
+            rf"application/(?:vnd\.)?(?:openxmlformats-officedocument\.)?(?:{types})\+xml"
+        )
+        return [name for name in self.names if pattern.fullmatch(self._type_of(name))]
+
+    def _type_of(self, name: str) -> str:
+        extension = name.rpartition(".")[2].lower()
+        return self._types.get("/" + name.lower(), self._defaults.get(extension, ""))
