@@ -23,6 +23,7 @@ _TEXT_SCRIPT = regex.compile(
     r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
     r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""
 )
+_ONE = (None, "1")
 _TEXT_STOPS = frozenset({"text:tab", "text:line-break"})
 
 
@@ -71,7 +72,7 @@ def _open_text_places(xml: XmlText) -> Iterator[Place]:
 
     def role(index: int) -> Role:
         name = xml.tokens[index].name
-        if name in _TEXT_STOPS:
+        if name in _TEXT_STOPS or (name == "text:s" and xml.attribute(index, "text:c") not in _ONE):
             return "stop"
         if name == "text:span" and xml.attribute(index, "text:style-name") in scripts:
             return "script"

@@ -6,6 +6,7 @@ session. Here a run counts only if it looks otherwise than its neighbours.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import regex
 
 from service.documents.inline import InlineText, escape_markup
 from service.documents.segments import Place
-from service.documents.xml_text import LINE_ENDS, InlineContent, XmlText
+from service.documents.xml_text import GAPS, LINE_ENDS, InlineContent, XmlText
 from service.translation.markup.coded_text import CodedText
 
 _CHART_NAMES = frozenset({"c:strcache", "c:strlit"})
@@ -59,9 +60,9 @@ class _Paragraph:
     """The parts of a paragraph as one text, and the way back to runs."""
 
     def __init__(self, parts: Iterable[RunPart], names: RunNames) -> None:
-        parts = list(parts)
         self._names = names
         self._looks: dict[str, str] = {}
+        parts = list(self._merged(parts))
         sizes: Counter[str] = Counter()
         for part in parts:
             if part.kind == "text":
@@ -96,12 +97,26 @@ class _Paragraph:
         self._looks.setdefault(look, part.properties)
         return look
 
+    def _merged(self, parts: Iterable[RunPart]) -> Iterator[RunPart]:
+        """Neighbouring texts of one look as one."""
+
+        def look(part: RunPart) -> str | None:
+            return self._look(part) if part.kind == "text" else None
+
+        for shared, group in itertools.groupby(parts, look):
+            first, *others = group
+            if shared is None:
+                yield from (first, *others)
+            else:
+                written = (part.written for part in (first, *others))
+                yield first._replace(written="".join(written))
+
     def _add(self, part: RunPart) -> None:
-        if part.kind != "single":
-            self._turn_to(self._look(part) if part.kind == "text" else self._base)
+        if part.kind in ("open", "close", "stop"):
+            self._turn_to(self._base)
         match part.kind:
             case "text":
-                self.inline.add_markup(part.written)
+                self._add_text(part)
             case "open":
                 self.inline.open(part.written, part.closing)
             case "close":
@@ -110,6 +125,16 @@ class _Paragraph:
                 self.inline.single(part.written)
             case "stop":
                 self.inline.stop(part.written)
+
+    def _add_text(self, part: RunPart) -> None:
+        """Add text with its gaps. Cells and comments have line breaks, DrawingML has `a:br`."""
+        gaps = GAPS if self._names.run in ("a:r", "w:r") else LINE_ENDS
+        for number, text in enumerate(gaps.split(part.written)):
+            if number % 2:
+                self._add(RunPart("stop", _run(text, part.properties, self._names)))
+            elif text:
+                self._turn_to(self._look(part))
+                self.inline.add_markup(text)
 
     def _turn_to(self, look: str) -> None:
         """End the pair of the current look, and begin that of the next one."""
@@ -123,10 +148,13 @@ class _Paragraph:
             self._turns[self.inline.open("", "", is_script=is_script)] = self._looks[look]
 
     def _run(self, text: str, properties: str) -> str:
-        run, name = self._names.run, self._names.text
-        properties = self._names.mark(properties)
-        space = ' xml:space="preserve"' if run != "a:r" and text != text.strip() else ""
-        return f"<{run}>{properties}<{name}{space}>{text}</{name}></{run}>"
+        return _run(text, self._names.mark(properties), self._names)
+
+
+def _run(text: str, properties: str, names: RunNames) -> str:
+    run, name = names.run, names.text
+    space = ' xml:space="preserve"' if run != "a:r" and text != text.strip() else ""
+    return f"<{run}>{properties}<{name}{space}>{text}</{name}></{run}>"
 
 
 def paragraph_places(
@@ -173,14 +201,4 @@ def _run_parts(xml: XmlText, index: int, names: RunNames) -> Iterator[RunPart]:
         if name == "rpr":
             properties = xml.element(child)
         elif name == "t":
-            yield from _text_parts(xml.text(child), properties, names)
-
-
-def _text_parts(text: str, properties: str, names: RunNames) -> Iterator[RunPart]:
-    """The parts of a run's text. Cells and comments have line breaks, DrawingML has `a:br`."""
-    for number, part in enumerate([text] if names.run == "a:r" else LINE_ENDS.split(text)):
-        if number % 2:
-            text = f'<{names.text} xml:space="preserve">{part}</{names.text}>'
-            yield RunPart("stop", f"<{names.run}>{properties}{text}</{names.run}>")
-        elif part:
-            yield RunPart("text", part, properties)
+            yield RunPart("text", xml.text(child), properties)

@@ -33,10 +33,13 @@ _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _ENCODING = regex.compile(r"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
 _ATTRIBUTE = regex.compile(r"""\s(?P<name>[^\s=<>/]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 _LINE_END = r"(?:_x000D_)?(?:\r\n|\n|\r|&#(?:10|x0*+[Aa]);)"
-LINE_ENDS = regex.compile(rf"((?:{_LINE_END})++)")
-"""Line breaks in a text that keeps them; `_x000D_` is Excel's carriage return."""
 _KEPT_SPACE = regex.compile(rf"((?:{_LINE_END}|\t|\x20{{2,}})++)")
-"""White space that stays in a text that keeps it."""
+"""White space that stays in a text that keeps it; `_x000D_` is Excel's carriage return."""
+_SPACES = r"[ \u00a0\u2000-\u200a\u3000]{3,}+"
+GAPS = regex.compile(rf"({_SPACES})")
+"""Spaces that put the texts around them in their places."""
+LINE_ENDS = regex.compile(rf"((?:{_LINE_END})++|{_SPACES})")
+"""The same, and line breaks in a text that keeps them."""
 Role = Literal["pair", "script", "single", "stop"]
 """What an element in a text is: tags around text, which may be a subscript or superscript, or a
 code that moves with its neighbours or ends a sentence."""

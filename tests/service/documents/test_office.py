@@ -145,7 +145,8 @@ def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: s
     ("paragraph", "texts"),
     [
         ("a <text:span>b</text:span> c", ["a <0>b</0> c"]),
-        ("a<text:s text:c='2'/>b", ["a<0/>b"]),
+        ("a<text:s/>b", ["a<0/>b"]),
+        ("a <text:s text:c='9'/>b", ["a <0|>b"]),
         ("a<text:tab/>b", ["a<0|>b"]),
         ("<text:a>x</text:a>", ["<0>x</0>"]),
         ('m<text:span text:style-name="T1">2</text:span>', ["m<^0>2</0>"]),
@@ -163,6 +164,22 @@ def test_paragraphs_of_opendocument(paragraph: str, texts: list[str]) -> None:
     content = archive({"content.xml": xml.encode()})
     assert texts_of("a.odt", content) == texts
     assert len(texts_of("a.odt", translated("a.odt", content))) == len(texts)
+
+
+@pytest.mark.parametrize("gap", ["      ", "   |   ", "\u3000\u3000\u3000", "\u00a0\u00a0 "])
+def test_runs_of_spaces_stay_between_texts(gap: str) -> None:
+    pieces = f"Name:{gap}Date:".split("|")
+    gap = gap.replace("|", "")
+    content = word("".join(map(run, pieces)))
+    assert texts_of("a.docx", content) == ["Name:<0|>Date:"]
+    xml = member(translated("a.docx", content), "word/document.xml").decode()
+    assert f'<w:t xml:space="preserve">{gap}</w:t>' in xml
+    text = "".join(f"<a:r><a:t>{piece}</a:t></a:r>" for piece in pieces)
+    name = "ppt/slides/slide1.xml"
+    slide = f"<x {A}><a:p>{text}</a:p></x>".encode()
+    content = package({"ppt/presentation.xml": b"<p/>", name: slide})
+    assert texts_of("a.pptx", content) == ["Name:<0|>Date:"]
+    assert f"<a:t>{gap}</a:t>" in member(translated("a.pptx", content), name).decode()
 
 
 @pytest.mark.parametrize("damaged", ["META-INF/container.xml", "a.opf", "p.xhtml"])
@@ -290,3 +307,11 @@ def test_runs_that_are_written_are_read_as_they_were(paragraph: str) -> None:
     parsed, again = (parse_file(one, "a.docx", OPTIONS) for one in (content, twice))
     assert parsed.segments == again.segments
     assert swapped(swapped(twice)) == twice
+
+
+def test_spaces_between_the_parts_of_a_form_stay_in_cells() -> None:
+    name = "xl/sharedStrings.xml"
+    cells = "<si><t>Name:     Date:</t></si><si><r><t>Name:     Date:</t></r></si>"
+    content = package({"xl/workbook.xml": b"<a/>", name: f"<sst>{cells}</sst>".encode()})
+    assert texts_of("a.xlsx", content) == ["Name:<0|>Date:"] * 2
+    assert member(translated("a.xlsx", content), name).count(b"     ") == 2
