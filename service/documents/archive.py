@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from service.documents.segments import Edit, Place, Segment, TextFile, invalid
+from service.documents.segments import DecodedText, Edit, Place, Segment, TextFile, invalid
 from service.documents.xml_text import InlineContent, XmlText, read_xml
 from service.errors import DocumentTooLarge, InvalidDocument
 from service.translation.markup.coded_text import Text
@@ -120,10 +120,11 @@ def texts_of(
     names: Iterable[str],
     places_of: Callable[[XmlText], Iterable[Place]],
     edits_of: Callable[[XmlText], Iterable[Edit]] = lambda _: (),
+    made: Callable[[DecodedText, Iterable[Place], Iterable[Edit]], TextFile] = TextFile,
 ) -> dict[str, TextFile]:
     """The texts of those of these members that are there; they are XML."""
     read = {name: read_xml(archive.read(name)) for name in names if name in archive.names}
-    return {n: TextFile(xml.decoded, places_of(xml), edits_of(xml)) for n, xml in read.items()}
+    return {n: made(xml.decoded, places_of(xml), edits_of(xml)) for n, xml in read.items()}
 
 
 def properties_of(archive: Archive, names: Iterable[str], language: str) -> dict[str, TextFile]:

@@ -29,10 +29,11 @@ def escape_markup(text: str) -> str:
 
 
 class Spelling(NamedTuple):
-    """What a code, or the two ends of a pair, are written as."""
+    """What a code, or the two ends of a pair, are written as; whether a word is an element."""
 
     written: str
     closing: str = ""
+    is_element: bool = False
 
 
 class InlineText:
@@ -91,6 +92,10 @@ class InlineText:
         """Add a code that reads as a word of the sentence."""
         self._new("word", Spelling(written), written)
 
+    def element(self, written: str, text: str) -> None:
+        """Add an element that reads as these words of the sentence."""
+        self._new("word", Spelling(written, is_element=True), text)
+
     def char(self, char: str, written: str) -> None:
         """Add a character that is written in another way than as itself."""
         if known := self._chars.get(written):
@@ -114,7 +119,8 @@ class InlineText:
     def _spelled(self, part: TextPart) -> TextPart:
         if isinstance(part, str):
             return self._escape(part)
-        return self.spellings[part.number].written if part.text else part
+        spelling = self.spellings[part.number]
+        return spelling.written if part.text and not spelling.is_element else part
 
     def write(self, translation: CodedText) -> str:
         """The translation as the document writes it."""

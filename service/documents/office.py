@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import functools
+import html
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import regex
 
 from service.documents.archive import ArchiveFile, properties_of, texts_of
+from service.documents.labels import LabelledText, labels
 from service.documents.locales import is_asian, locale_of
-from service.documents.packages import DRAWINGS, Package
+from service.documents.packages import DRAWINGS, LABELLED, PICTURES, Package
 from service.documents.runs import (
     DRAWING,
     RunNames,
@@ -20,15 +22,17 @@ from service.documents.runs import (
     paragraph_places,
 )
 from service.documents.segments import Edit, FileOptions, Place
-from service.documents.xml_text import XmlText
-
-if TYPE_CHECKING:
-    pass
+from service.documents.xml_text import InlineContent, XmlText
 
 _WORD_MAIN = r"(?:wordprocessingml|ms-word)\.[\w.]*main"
 _WORD_TEXTS = rf"{_WORD_MAIN}|wordprocessingml\.(?:header|footer|footnotes|endnotes|comments)"
 _WORD_STYLES = r"wordprocessingml\.styles"
 _PROPERTIES = ("docProps/core.xml",)
+_WORD_LABELS = labels(
+    rf"{PICTURES[0]}|w:(?:tblCaption|tblDescription|hyperlink|listItem|listEntry)|v:\w+",
+    rf"{PICTURES[1]}|alt|string|w:val|w:tooltip|w:displayText"
+    r"|w:value(?![^<>]*\sw:displayText=)(?<!\sw:displayText=[^<>]*)",
+)
 _WORD_LANGUAGE = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:val=")[^"]*+""")
 _WORD_LANGUAGES = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:(?:val|eastAsia)=")[^"]*+""")
 _WORD_PARAGRAPH = frozenset({"w:p"})
@@ -39,39 +43,79 @@ _WRAPPERS = frozenset(
     }
 )
 _HEADS = frozenset({"w:sdtpr", "w:sdtendpr", "w:smarttagpr", "w:customxmlpr", "w:sdtcontent"})
+_CHOICES = frozenset({"w:dropdownlist", "w:combobox"})
 _UNSEEN = frozenset({"w:prooferr", "w:lastrenderedpagebreak", "w:softhyphen"})
 _WORD_STOPS = frozenset({"w:tab", "w:br", "w:cr", "w:ptab"})
+_WORD_TEXT = regex.compile(r"<w:t(?:\s[^<>]*+)?>([^<]*+)")
+_MERGED = regex.compile(r"""(?:<w:instrText(?:\s[^<>]*+)?>|\sw:instr=["'])\s*+MERGEFIELD\s""")
+"""The code of a field whose result is a name in other data."""
 _FIELD = regex.compile(r'<w:fldChar\s[^<>]*?w:fldCharType="(begin|separate|end)"')
 _SLIDE_MAIN = r"(?:presentationml|ms-powerpoint)\.[\w.]*main"
-_SLIDES = rf"presentationml\.(?:slide|notesSlide)|{DRAWINGS}"
+_SLIDES = rf"presentationml\.(?:slide|notesSlide|comments)|ms-powerpoint\.comments|{DRAWINGS}"
+_MASTERS = r"presentationml\.(?:slideLayout|slideMaster|notesMaster|handoutMaster)"
+_SHAPES = frozenset({"p:sp", "p:pic", "p:graphicframe"})
+_PLACEHOLDER, _COMMENT = frozenset({"p:ph"}), frozenset({"p:text"})
+_CONTROL = regex.compile(r"<w:sdtPr>(?:(?!<w:sdtPr>).)*?</w:sdtPr>", regex.DOTALL)
+_OTHER_CONTROL = regex.compile(r"<w:(?:date|picture)\b|<w14:checkbox\b")
+_BINDING = regex.compile(r"<w(?:15)?:dataBinding\b[^<>]*+(?:(?<=/)>|>\s*+</w(?:15)?:dataBinding>)")
 _DRAWING_LANGUAGE = regex.compile(r"""(?<=<a:rPr\s(?:[^<>]*\s)?lang=["'])[^"']*+""")
 
 
 def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
-    """DOCX: the text, headers, footers, notes, comments and text boxes; macros, embedded files and
-    pictures stay."""
+    """DOCX: the text, headers, footers, notes, comments, text boxes, alternative texts and choices
+    of lists; macros, embedded files and pictures stay."""
     package = Package(content, "a DOCX", _WORD_MAIN)
     language = _WORD_LANGUAGES if is_asian(options.target) else _WORD_LANGUAGE
     locale = locale_of(options.target)
     names = dataclasses.replace(_WORD, mark=functools.partial(language.sub, locale))
+    made = functools.partial(LabelledText, known=_WORD_LABELS, finish=_unbound)
     places = functools.partial(_word_places, names)
-    texts = texts_of(package, package.parts(_WORD_TEXTS), places)
+    texts = texts_of(package, package.parts(_WORD_TEXTS), places, made=made)
     marks = functools.partial(_marked, language, locale)
     styles = texts_of(package, package.parts(_WORD_STYLES), _no_places, marks)
     drawings = functools.partial(drawing_places, _drawing(locale))
-    drawn = texts_of(package, package.parts(DRAWINGS), drawings)
+    drawn = texts_of(package, package.parts(DRAWINGS), drawings, made=LABELLED)
     return ArchiveFile(
         package, {**texts, **styles, **drawn, **properties_of(package, _PROPERTIES, locale)}
     )
 
 
+def _unbound(written: str) -> str:
+    """Controls without what binds their texts to other parts, which have the source's."""
+    return _CONTROL.sub(
+        lambda head: head[0] if _OTHER_CONTROL.search(head[0]) else _BINDING.sub("", head[0]),
+        written,
+    )
+
+
 def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
-    """PPTX: slides, their notes, diagrams and charts; masters, layouts and media stay."""
+    """PPTX: slides, their notes, comments, diagrams and charts, and what layouts and masters show
+    themselves; their prompts and media stay."""
     package = Package(content, "a PPTX", _SLIDE_MAIN)
     locale = locale_of(options.target)
-    slides = functools.partial(drawing_places, _drawing(locale))
-    texts = texts_of(package, package.parts(_SLIDES), slides)
-    return ArchiveFile(package, {**texts, **properties_of(package, _PROPERTIES, locale)})
+    names = _drawing(locale)
+    slides = functools.partial(_slide_places, names)
+    masters = functools.partial(_master_places, names)
+    texts = texts_of(package, package.parts(_SLIDES), slides, made=LABELLED)
+    shown = texts_of(package, package.parts(_MASTERS), masters, made=LABELLED)
+    return ArchiveFile(package, {**texts, **shown, **properties_of(package, _PROPERTIES, locale)})
+
+
+def _slide_places(names: RunNames, xml: XmlText) -> Iterator[Place]:
+    yield from drawing_places(names, xml)
+    for index in xml.starts(_COMMENT):
+        yield from InlineContent(xml).places(index, keeps_lines=True)
+
+
+def _master_places(names: RunNames, xml: XmlText) -> Iterator[Place]:
+    """What every slide shows: not the prompts of placeholders."""
+    prompts = [shape for shape in xml.starts(_SHAPES) if xml.has_inside(shape, _PLACEHOLDER)]
+    starts = [xml.tokens[shape].start for shape in prompts]
+    ends = [xml.tokens[xml.end_of(shape) - 1].end for shape in prompts]
+    for place in drawing_places(names, xml):
+        before = bisect.bisect_right(starts, place.start)
+        if not before or place.start >= ends[before - 1]:
+            yield place
 
 
 def _drawing(locale: str) -> RunNames:
@@ -114,7 +158,10 @@ def _word_parts(xml: XmlText, elements: Sequence[int]) -> Iterator[RunPart]:
     number = 0
     while number < len(elements):
         end, separator = fields.get(number, (number, None))
-        if separator is not None:
+        if separator is not None and _MERGED.search("".join(written[number:separator])):
+            result = "".join(_WORD_TEXT.findall("".join(written[separator:end])))
+            yield RunPart("word", "".join(written[number : end + 1]), text=html.unescape(result))
+        elif separator is not None:
             opening = "".join(written[number : separator + 1])
             yield RunPart("open", opening, closing=written[end])
             yield from _word_parts(xml, elements[separator + 1 : end])
@@ -154,6 +201,9 @@ def _word_element(xml: XmlText, index: int) -> Iterator[RunPart]:
     name = xml.tokens[index].name
     if name == "w:r":
         yield from _word_run(xml, index)
+    elif name == "w:fldsimple" and _MERGED.search(xml.written(index, index + 1)):
+        result = "".join(_WORD_TEXT.findall(xml.element(index)))
+        yield RunPart("word", xml.element(index), text=html.unescape(result))
     elif name in _WRAPPERS:
         yield from _word_wrapper(xml, index)
     elif name not in _UNSEEN:
@@ -161,7 +211,8 @@ def _word_element(xml: XmlText, index: int) -> Iterator[RunPart]:
 
 
 def _word_wrapper(xml: XmlText, index: int) -> Iterator[RunPart]:
-    """A link or the like, with its head, around runs."""
+    """A link or the like, with its head, around runs. The chosen text of a list is one by itself,
+    so that it is translated as the list has it."""
     inner = [*xml.children(index)]
     first, last = index + 1, xml.end_of(index) - 1
     while inner and xml.tokens[inner[0]].name in _HEADS:
@@ -171,9 +222,15 @@ def _word_wrapper(xml: XmlText, index: int) -> Iterator[RunPart]:
             inner = [*xml.children(head)]
             break
         first, inner = xml.end_of(head), inner[1:]
-    yield RunPart("open", xml.written(index, first), closing=xml.written(last, xml.end_of(index)))
-    yield from _word_parts(xml, inner)
-    yield RunPart("close")
+    opening, closing = xml.written(index, first), xml.written(last, xml.end_of(index))
+    if xml.has_inside(index, _CHOICES):
+        yield RunPart("stop", opening)
+        yield from _word_parts(xml, inner)
+        yield RunPart("stop", closing)
+    else:
+        yield RunPart("open", opening, closing=closing)
+        yield from _word_parts(xml, inner)
+        yield RunPart("close")
 
 
 def _word_run(xml: XmlText, index: int) -> Iterator[RunPart]:
@@ -184,8 +241,20 @@ def _word_run(xml: XmlText, index: int) -> Iterator[RunPart]:
             properties = xml.element(child)
         elif name == "w:t":
             yield RunPart("text", xml.text(child), properties)
+        elif name == "w:ruby":
+            yield from _word_ruby(xml, child, properties)
         elif name == "w:nobreakhyphen":
             yield RunPart("text", "\u2011", properties)
         elif name not in _UNSEEN:
             code = f"<w:r>{properties}{xml.element(child)}</w:r>"
             yield RunPart("stop" if name in _WORD_STOPS else "single", code)
+
+
+def _word_ruby(xml: XmlText, index: int, properties: str) -> Iterator[RunPart]:
+    """A base with its annotation, which stays."""
+    base = next(child for child in xml.children(index) if xml.tokens[child].name == "w:rubybase")
+    closing = xml.written(xml.end_of(base) - 1, xml.end_of(index))
+    opening = f"<w:r>{properties}{xml.written(index, base + 1)}"
+    yield RunPart("open", opening, closing=f"{closing}</w:r>")
+    yield from _word_parts(xml, [*xml.children(base)])
+    yield RunPart("close")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import html
 
 import regex
 
 from service.documents.archive import Archive
+from service.documents.labels import LabelledText, labels
 from service.documents.xml_text import read_xml
 from service.errors import InvalidDocument
 
@@ -15,6 +17,10 @@ DRAWINGS = (
     r"drawingml\.(?:chart|chartshapes|diagramData)|ms-office\.(?:chartex|drawingml\.diagramDrawing)"
 )
 """The types of charts and diagrams."""
+PICTURES = r"\w+:(?:docPr|cNvPr|hlinkClick)", "descr|title|tooltip"
+"""The tags and the attributes of alternative texts and tips."""
+LABELLED = functools.partial(LabelledText, known=labels(*PICTURES))
+"""A part whose pictures have alternative texts."""
 _OVERRIDE, _DEFAULT = frozenset({"override"}), frozenset({"default"})
 
 

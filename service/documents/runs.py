@@ -18,8 +18,10 @@ from service.documents.inline import InlineText, escape_markup
 from service.documents.segments import Place
 from service.documents.xml_text import GAPS, LINE_ENDS, InlineContent, XmlText
 from service.translation.markup.coded_text import CodedText
+from service.translation.markup.scanner import Kind
 
-_CHART_NAMES = frozenset({"c:strcache", "c:strlit"})
+_CHART_NAMES = frozenset({"c:strcache", "c:strlit", "c:multilvlstrcache", "cx:strdim"})
+_CHART_VALUES = frozenset({"c:v", "cx:pt"})
 _DRAWING_PARAGRAPH = frozenset({"a:p"})
 _SCRIPT = regex.compile(r"vertAlign\s++(?:w:)?val=[\"']su[bp]|\sbaseline=[\"']-?[1-9]")
 _EMPTY = regex.compile(r"<[\w:]++\s*+(?:/>|>\s*+</[\w:]++>)")
@@ -44,16 +46,18 @@ DRAWING = RunNames(
 
 
 class RunPart(NamedTuple):
-    """A part of a paragraph: the text of a run, a code, or a tag of a pair such as a link.
+    """A part of a paragraph: the text of a run, a code, which may read as a word, or a tag of a
+    pair such as a link.
 
     `written`: the escaped text, or how the code or tag is written; `properties`: the text's, as
-    written; `closing`: how the pair that `open` begins is ended.
+    written; `closing`: how the pair that `open` begins is ended; `text`: what a word reads as.
     """
 
-    kind: Literal["text", "single", "stop", "open", "close"]
+    kind: Literal["text", "word", "single", "stop", "open", "close"]
     written: str = ""
     properties: str = ""
     closing: str = ""
+    text: str = ""
 
 
 class _Paragraph:
@@ -121,6 +125,8 @@ class _Paragraph:
                 self.inline.open(part.written, part.closing)
             case "close":
                 self.inline.close()
+            case "word":
+                self.inline.element(part.written, part.text)
             case "single":
                 self.inline.single(part.written)
             case "stop":
@@ -172,9 +178,10 @@ def drawing_places(
 ) -> Iterator[Place]:
     """Paragraphs, which do not nest, and names in charts but for those that are `kept`."""
     for cache in xml.starts(_CHART_NAMES):
-        values = (value for point in xml.children(cache) for value in xml.children(point))
-        for value in values:
-            if xml.text(value) not in kept:
+        for value in range(cache, xml.end_of(cache)):
+            token = xml.tokens[value]
+            is_name = token.kind is Kind.START and token.name in _CHART_VALUES
+            if is_name and xml.text(value) not in kept:
                 yield from InlineContent(xml).places(value)
     for index in xml.starts(_DRAWING_PARAGRAPH):
         heads = ("a:ppr", "a:endpararpr")

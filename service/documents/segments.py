@@ -118,6 +118,9 @@ class TextFile:
 
     def rewrite(self, translations: Sequence[Text]) -> bytes:
         """As `write`, with the edits whatever is translated."""
+        return self._encode(self._rewritten(translations))
+
+    def _rewritten(self, translations: Sequence[Text]) -> str:
         written = [
             Edit(place.start, place.end, place.write(translation))
             for place, translation in zip(self._places, translations, strict=True)
@@ -127,7 +130,7 @@ class TextFile:
         for edit in sorted([*written, *self._edits], key=lambda edit: edit[:2]):
             parts += [self._source[position : edit.start], edit.text]
             position = edit.end
-        return self._encode("".join([*parts, self._source[position:]]))
+        return "".join([*parts, self._source[position:]])
 
 
 def decode(

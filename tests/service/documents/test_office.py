@@ -87,6 +87,19 @@ def test_runs_become_one_text_and_runs_again(paragraph: str, text: str) -> None:
     assert [one.lower() for one in texts_of("a.docx", done)] == [text.lower()]
 
 
+@pytest.mark.parametrize(
+    "merged",
+    [
+        field(" MERGEFIELD Name ", run("«Name»")),
+        f'<w:fldSimple w:instr=" MERGEFIELD Name ">{run("«Name»")}</w:fldSimple>',
+    ],
+)
+def test_a_merge_field_reads_as_its_name_and_stays(merged: str) -> None:
+    content = word(run("Dear ") + merged + run(", hello"))
+    assert texts_of("a.docx", content) == ["Dear «Name», hello"]
+    assert merged in member(translated("a.docx", content), "word/document.xml").decode()
+
+
 def test_a_field_over_paragraphs_keeps_its_runs_in_order() -> None:
     whole = field("TOC", run("one") + "</w:p><w:p>" + run("two"))
     first, second = whole.split("</w:p><w:p>")
@@ -133,12 +146,13 @@ def test_slides_notes_and_diagrams_are_translated() -> None:
 def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: str) -> None:
     folder = member_name.partition("/")[0]
     cache = "<c:strCache><c:ptCount/><c:pt><c:v>East</c:v></c:pt><c:pt><c:v>7</c:v></c:pt>"
+    levels = "<c:multiLvlStrCache><c:lvl><c:pt><c:v>City</c:v></c:pt></c:lvl></c:multiLvlStrCache>"
     members = {
         member_name: b"<x/>",
-        f"{folder}/charts/chart1.xml": f"<x xmlns:c='c'>{cache}</c:strCache></x>".encode(),
+        f"{folder}/charts/chart1.xml": f"<x xmlns:c='c'>{cache}</c:strCache>{levels}</x>".encode(),
         "docProps/core.xml": b"<x xmlns:dc='d'><dc:title>Title</dc:title></x>",
     }
-    assert texts_of(name, package(members)) == ["East", "Title"]
+    assert texts_of(name, package(members)) == ["East", "City", "Title"]
 
 
 @pytest.mark.parametrize(
@@ -164,6 +178,58 @@ def test_paragraphs_of_opendocument(paragraph: str, texts: list[str]) -> None:
     content = archive({"content.xml": xml.encode()})
     assert texts_of("a.odt", content) == texts
     assert len(texts_of("a.odt", translated("a.odt", content))) == len(texts)
+
+
+def test_what_masters_show_is_translated_and_their_prompts_stay() -> None:
+    shape = "<p:sp><p:nvPr>{}</p:nvPr><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:sp>"
+    shapes = shape.format('<p:ph type="title"/>', "Click here") + shape.format("", "Own")
+    master = f"<x {A} xmlns:p='p'>{shapes}</x>".encode()
+    names = ("slideLayouts/slideLayout1", "slideMasters/slideMaster1")
+    members = {f"ppt/{name}.xml": master for name in names}
+    content = package({"ppt/presentation.xml": b"<p/>", **members})
+    assert texts_of("a.pptx", content) == ["Own", "Own"]
+
+
+def test_comments_on_slides_are_translated() -> None:
+    comments = b"<p:cm xmlns:p='p'><p:text>One\ntwo</p:text></p:cm>"
+    members = {"ppt/presentation.xml": b"<p/>", "ppt/comments/c.xml": comments}
+    assert texts_of("a.pptx", package(members)) == ["One<0|>two"]
+
+
+PICTURE = '<w:r><w:drawing><w:docPr id="1" name="P 1" descr="{}"/></w:drawing></w:r>'
+
+
+def test_alternative_texts_and_choices_are_translated_wherever_they_stand() -> None:
+    items = '<w:listItem w:displayText="Red" w:value="1"/><w:listItem w:value="Blue"/>'
+    control = f"<w:sdtPr><w:dropDownList>{items}</w:dropDownList></w:sdtPr>"
+    chosen = f"<w:sdt>{control}<w:sdtContent>{run('Red')}</w:sdtContent></w:sdt>"
+    picture = PICTURE.format("A &quot;sea&quot;&#10;&amp; sky")
+    mark = '<w:r><w:pict><v:textpath string="Draft"/></w:pict></w:r>'
+    content = word(
+        run("see ") + picture + run(" there"), run("I like ") + chosen + run(" most"), mark
+    )
+    texts = ["see <0/> there", "I like <0|>Red<1|> most", 'A "sea"\n& sky', "Red", "Blue", "Draft"]
+    assert texts_of("a.docx", content) == texts
+    xml = member(translated("a.docx", content), "word/document.xml").decode()
+    assert picture.replace("sea", "SEA").replace("sky", "SKY") in xml
+    assert '<w:listItem w:displayText="RED" w:value="1"/><w:listItem w:value="BLUE"/>' in xml
+
+
+@pytest.mark.parametrize(("kind", "is_bound"), [("w:text", False), ("w:date", True)])
+def test_a_text_is_not_bound_to_a_part_that_has_the_source(kind: str, is_bound: bool) -> None:
+    binding = '<w:dataBinding w:xpath="/a" w:storeItemID="{1}"/>'
+    head = f"<w:sdtPr>{binding}<{kind}/></w:sdtPr>"
+    content = word(f"<w:sdt>{head}<w:sdtContent>{run('a')}</w:sdtContent></w:sdt>")
+    xml = member(translated("a.docx", content), "word/document.xml").decode()
+    assert (binding in xml) == is_bound
+
+
+def test_the_base_of_an_annotation_is_translated() -> None:
+    head = f"<w:ruby><w:rubyPr/><w:rt>{run('x')}</w:rt><w:rubyBase>"
+    content = word(f"{run('a ')}<w:r>{head}{run('b')}</w:rubyBase></w:ruby></w:r>")
+    assert texts_of("a.docx", content) == ["a <0>b</0>"]
+    xml = member(translated("a.docx", content), "word/document.xml").decode()
+    assert f"<w:r>{head}<w:r><w:t>B</w:t></w:r></w:rubyBase></w:ruby></w:r>" in xml
 
 
 @pytest.mark.parametrize("gap", ["      ", "   |   ", "\u3000\u3000\u3000", "\u00a0\u00a0 "])

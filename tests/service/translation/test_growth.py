@@ -149,6 +149,9 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "elements.docx": lambda size: package(
         {"word/document.xml": f"<w:d {W}>{'<w:p/>' * (size // 6)}</w:d>".encode()}
     ),
+    "lists.docx": lambda size: package(
+        {"word/document.xml": b"<w:d><!--" + b"<w:sdtPr><w:listItem " * (size // 21) + b"--></w:d>"}
+    ),
     "brackets.md": _repeated(b"["),
     "links.md": _repeated(b"[a]("),
     "stars.md": _repeated(b"*a_"),
