@@ -65,13 +65,16 @@ class Archive:
             raise DocumentTooLarge(
                 f"the file's texts have more than {_MAX_TEXT_BYTES} bytes when unpacked"
             )
+        return self.unpacked(name)
+
+    def unpacked(self, name: str) -> bytes:
+        """A member that is not taken apart."""
         with _reading():
             return self._opened.read(name)
 
     def has_inside(self, name: str, wanted: bytes) -> bool:
         """Whether a member has these bytes."""
-        with _reading():
-            return wanted in self._opened.read(name)
+        return wanted in self.unpacked(name)
 
     def replace(self, members: Mapping[str, bytes]) -> bytes:
         """The archive with other contents of some members; the others keep theirs."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -174,14 +174,14 @@ def paragraph_places(
 
 
 def drawing_places(
-    names: RunNames, xml: XmlText, kept: Collection[str | None] = ()
+    names: RunNames, xml: XmlText, is_kept: Callable[[str], bool] = lambda _: False
 ) -> Iterator[Place]:
-    """Paragraphs, which do not nest, and names in charts but for those that are `kept`."""
+    """Paragraphs, which do not nest, and names in charts but for those that it keeps."""
     for cache in xml.starts(_CHART_NAMES):
         for value in range(cache, xml.end_of(cache)):
             token = xml.tokens[value]
             is_name = token.kind is Kind.START and token.name in _CHART_VALUES
-            if is_name and xml.text(value) not in kept:
+            if is_name and not is_kept(xml.text(value)):
                 yield from InlineContent(xml).places(value)
     for index in xml.starts(_DRAWING_PARAGRAPH):
         heads = ("a:ppr", "a:endpararpr")

@@ -1,52 +1,163 @@
-"""XLSX: the texts of cells, comments, drawings and charts."""
+"""XLSX: the texts of cells, comments, drawings, charts, prompts, and headers and footers."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator
+import html
+from collections.abc import Callable, Iterator
+
+import regex
 
 from service.documents.archive import ArchiveFile, texts_of
-from service.documents.packages import DRAWINGS, Package
-from service.documents.runs import (
-    DRAWING,
-    RunNames,
-    drawing_places,
-    run_places,
+from service.documents.inline import InlineText, escape_markup
+from service.documents.labels import LabelledText, labels
+from service.documents.lookups import CELLS_END, Lookups, excel_lookups
+from service.documents.packages import DRAWINGS, LABELLED, Package
+from service.documents.runs import DRAWING, RunNames, drawing_places, run_places
+from service.documents.segments import (
+    Edit,
+    FileOptions,
+    Place,
+    Segment,
+    TextFile,
+    decode_unicode,
+    has_letters,
 )
-from service.documents.segments import FileOptions, Place
 from service.documents.xml_text import InlineContent, XmlText, read_xml
+from service.translation.markup.coded_text import CodedText
 
 _MAIN = r"(?:spreadsheetml|ms-excel)\.[\w.]*main"
-_TEXTS = rf"spreadsheetml\.(?:sharedStrings|comments)|drawing|{DRAWINGS}"
+_TEXTS = rf"spreadsheetml\.(?:sharedStrings|comments)|ms-excel\.threadedcomments|drawing|{DRAWINGS}"
 _SHEETS = r"spreadsheetml\.(?:worksheet|chartsheet)"
 _NAMES = r"spreadsheetml\.(?:table|pivotCacheDefinition)"
+_CACHES = r"spreadsheetml\.pivotCacheDefinition"
 _CELLS = frozenset({"si", "is", "text", "x:si", "x:is", "x:text"})
-_COLUMNS = frozenset({"tablecolumn", "cachefield", "x:tablecolumn", "x:cachefield"})
+_SHEET_LABELS = labels(
+    r"(?:\w+:)?(?:dataValidation|hyperlink)",
+    "promptTitle|prompt|errorTitle|error|tooltip",
+    {"promptTitle": 32, "prompt": 255, "errorTitle": 32, "error": 225, "tooltip": 255},
+)
+_HEADER = regex.compile(
+    r"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)(?:\s[^<>]*+)?>(?P<text>[^<]++)</"
+)
+_MOST_OF_HEADER = 255
+_HEADER_CODE = regex.compile(
+    r"(?P<word>&amp;[PNDTAFZ](?:[+-]\d++)?)|(?P<char>&amp;&amp;)"
+    r'|(?P<stop>[\r\n]++|&amp;(?:"[^"]*+"|&quot;[^&]*+&quot;|\d++|K[\da-fA-F+-]{6}|[A-Z]))'
+)
+_RESULT = regex.compile(
+    r'\st="str"[^<>]*+>\s*+<(?:\w+:)?f\b[^<>]*+>(?:[^<]*+</(?:\w+:)?f>)?\s*+'
+    r"(?P<result><(?:\w+:)?v\b[^<>]*+>[^<]*+</(?:\w+:)?v>)"
+)
+_CALCULATION, _BEFORE_CALCULATION, _CACHE, _SOURCE, _MENTIONS = (
+    frozenset(prefix + name for prefix in ("", "x:") for name in names)
+    for names in (
+        ["calcpr"],
+        ["sheets", "functiongroups", "externalreferences", "definednames"],
+        ["pivotcachedefinition"],
+        ["worksheetsource"],
+        ["mentions"],
+    )
+)
 
 
 def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
-    """XLSX: the texts of cells, comments, drawings and charts. Formulas, numbers, dates and the
-    names of sheets stay, and the titles of tables' columns, which formulas may name."""
+    """The texts of cells, comments, drawings, charts, prompts, headers and footers. Formulas,
+    numbers, dates and the names of sheets stay, and what the workbook looks for. Results of
+    formulas and pivot tables are made anew by the program that opens the file."""
     package = Package(content, "an XLSX", _MAIN)
-    members = package.parts(_TEXTS)
-    sheets = package.parts(_SHEETS)
-    members += [name for name in sheets if package.has_inside(name, b'"inlineStr"')]
-    tables = (read_xml(package.read(name)) for name in package.parts(_NAMES))
-    kept = {xml.attribute(index, "name") for xml in tables for index in xml.starts(_COLUMNS)}
-    texts = texts_of(package, members, functools.partial(_workbook_places, kept))
+    names = package.parts(f"{_SHEETS}|{_NAMES}|{_MAIN}")
+    lookups = excel_lookups(decode_unicode(package.unpacked(name)).text for name in names)
+    places = functools.partial(_places, lookups)
+    texts = {
+        **texts_of(package, package.parts(_TEXTS), places, _mentions, LABELLED),
+        **{name: _sheet(package, name, places) for name in package.parts(_SHEETS)},
+    }
+    if lookups.has_formulas:
+        texts |= texts_of(package, package.parts(_MAIN), _no_places, _calculation)
+    texts |= texts_of(package, package.parts(_CACHES), _no_places, _refreshed)
     return ArchiveFile(package, texts)
 
 
-def _workbook_places(kept: Collection[str | None], xml: XmlText) -> Iterator[Place]:
-    yield from drawing_places(DRAWING, xml, kept)
+def _sheet(package: Package, name: str, places: Callable[[XmlText], Iterator[Place]]) -> TextFile:
+    """A sheet. Few have texts in cells of their own: most are long and not taken apart."""
+    if package.has_inside(name, b'"inlineStr"'):
+        xml = read_xml(package.read(name))
+        decoded, cells = xml.decoded, [*places(xml)]
+    else:
+        decoded, cells = decode_unicode(package.unpacked(name)), []
+    after_cells = max(0, decoded.text.rfind(CELLS_END))
+    headers = filter(None, map(_header, _HEADER.finditer(decoded.text, after_cells)))
+    results = _RESULT.finditer(decoded.text)
+    edits = [Edit(*match.span("result"), "") for match in results if has_letters(match["result"])]
+    return LabelledText(decoded, [*cells, *headers], edits, _SHEET_LABELS)
+
+
+def _header(match: regex.Match[str]) -> Place | None:
+    """The place of a header or footer with letters, whose codes begin with `&`."""
+    inline = InlineText(lambda text: escape_markup(text.replace("&", "&&")))
+    source, position = match["text"], 0
+    for code in _HEADER_CODE.finditer(source):
+        inline.add_markup(source[position : code.start()])
+        if code["char"]:
+            inline.char("&", code["char"])
+        else:
+            (inline.word if code["word"] else inline.stop)(code.group())
+        position = code.end()
+    inline.add_markup(source[position:])
+
+    def write(translation: CodedText) -> str:
+        written = inline.write(translation)
+        return written if len(html.unescape(written)) <= _MOST_OF_HEADER else source
+
+    return Place(*match.span("text"), Segment(inline.text), write) if inline.has_letters else None
+
+
+def _calculation(xml: XmlText) -> Iterator[Edit]:
+    """Let formulas be calculated when the file is opened."""
+    if found := xml.starts(_CALCULATION):
+        if xml.attribute(found[0], "fullCalcOnLoad") is None:
+            yield xml.new_attribute(found[0], "fullCalcOnLoad", "1")
+    elif before := xml.starts(_BEFORE_CALCULATION):
+        at = max(xml.tokens[xml.end_of(index) - 1].end for index in before)
+        prefix = "x:" if xml.tokens[before[0]].name.startswith("x:") else ""
+        yield Edit(at, at, f'<{prefix}calcPr fullCalcOnLoad="1"/>')
+
+
+def _refreshed(xml: XmlText) -> Iterator[Edit]:
+    """Let a pivot table of this workbook's cells be read anew when the file is opened."""
+    sources = [index for index in xml.starts(_SOURCE) if xml.attribute(index, "r:id") is None]
+    for index in xml.starts(_CACHE) if sources else []:
+        if xml.attribute(index, "refreshOnLoad") is None:
+            yield xml.new_attribute(index, "refreshOnLoad", "1")
+
+
+def _places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
+    yield from drawing_places(DRAWING, xml, lookups.finds)
     for index in xml.starts(_CELLS):
         prefix = "x:" if xml.tokens[index].name.startswith("x:") else ""
-        inner = [
-            i for i in xml.children(index) if xml.tokens[i].name in (f"{prefix}r", f"{prefix}t")
-        ]
         names = RunNames(f"{prefix}r", f"{prefix}t", DRAWING.unseen)
-        if len(inner) == 1 and xml.tokens[inner[0]].name == names.text:
-            if xml.text(inner[0]) not in kept:
-                yield from InlineContent(xml).places(inner[0], keeps_lines=True)
-        elif inner:
+        inner = [i for i in xml.children(index) if xml.tokens[i].name in (names.run, names.text)]
+        texts = [text for child in inner for text in _texts(xml, child, names)]
+        if lookups.finds("".join(map(xml.text, texts))):
+            continue
+        if texts == inner and len(inner) < 2:
+            yield from InlineContent(xml).places(*inner or [index], keeps_lines=True)
+        else:
             yield from run_places(xml, inner, names)
+
+
+def _texts(xml: XmlText, index: int, names: RunNames) -> list[int]:
+    """The elements with the text of a run, or of a cell without runs."""
+    if xml.tokens[index].name == names.text:
+        return [index]
+    return [child for child in xml.children(index) if xml.tokens[child].name == names.text]
+
+
+def _mentions(xml: XmlText) -> Iterator[Edit]:
+    """Comments without the places of names, which no longer fit."""
+    return (xml.removed(index) for index in xml.starts(_MENTIONS))
+
+
+def _no_places(_: XmlText) -> Iterator[Place]:
+    return iter(())

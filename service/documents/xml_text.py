@@ -150,6 +150,10 @@ class XmlText:
         tag = self.source[token.start : token.end - 2].rstrip()
         return Edit(token.start + len(tag), token.end, ">"), f"</{token.name}>"
 
+    def removed(self, index: int) -> Edit:
+        """Removes an element."""
+        return Edit(self.tokens[index].start, self.tokens[self.end_of(index) - 1].end, "")
+
     def place(
         self, first: int, last: int, inline: InlineText, write: Callable[[CodedText], str]
     ) -> Place:

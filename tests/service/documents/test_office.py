@@ -373,11 +373,3 @@ def test_runs_that_are_written_are_read_as_they_were(paragraph: str) -> None:
     parsed, again = (parse_file(one, "a.docx", OPTIONS) for one in (content, twice))
     assert parsed.segments == again.segments
     assert swapped(swapped(twice)) == twice
-
-
-def test_spaces_between_the_parts_of_a_form_stay_in_cells() -> None:
-    name = "xl/sharedStrings.xml"
-    cells = "<si><t>Name:     Date:</t></si><si><r><t>Name:     Date:</t></r></si>"
-    content = package({"xl/workbook.xml": b"<a/>", name: f"<sst>{cells}</sst>".encode()})
-    assert texts_of("a.xlsx", content) == ["Name:<0|>Date:"] * 2
-    assert member(translated("a.xlsx", content), name).count(b"     ") == 2

@@ -152,6 +152,13 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "lists.docx": lambda size: package(
         {"word/document.xml": b"<w:d><!--" + b"<w:sdtPr><w:listItem " * (size // 21) + b"--></w:d>"}
     ),
+    "formulas.xlsx": lambda size: package(
+        {
+            "xl/workbook.xml": b"<workbook/>",
+            "xl/worksheets/sheet1.xml": b"<s>" + b'<c t="str"><f>"a"</f>' * (size // 21) + b"</s>",
+            "xl/worksheets/sheet2.xml": b"<oddHeader>" + b"&amp;&quot;" * (size // 11) + b"</s>",
+        }
+    ),
     "brackets.md": _repeated(b"["),
     "links.md": _repeated(b"[a]("),
     "stars.md": _repeated(b"*a_"),
