@@ -41,6 +41,10 @@ _PROGRAMS = {
         ".odp": f"{_OPEN}.presentation",
         ".otp": f"{_OPEN}.presentation-template",
     },
+    "open_documents.parse_sheets": {
+        ".ods": f"{_OPEN}.spreadsheet",
+        ".ots": f"{_OPEN}.spreadsheet-template",
+    },
 }
 """The endings that a parser reads, with their media types."""
 
@@ -110,7 +114,7 @@ MODULES = sorted({known.parse.module for known in FORMATS.values()})
 SAVE_AS: Mapping[str, str] = {
     **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wps"), ".docx"),
     **dict.fromkeys((".ppt", ".pps", ".pot", ".key"), ".pptx"),
-    **dict.fromkeys((".xls", ".xlt", ".xlsb", ".ods", ".numbers"), ".xlsx"),
+    **dict.fromkeys((".xls", ".xlt", ".xlsb", ".numbers"), ".xlsx"),
 }
 """The endings of formats that are not read, with what their programs can save a file as."""
 

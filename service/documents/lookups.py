@@ -29,6 +29,14 @@ _EXCEL_TAG = regex.compile(
 _EXCEL_TEXT = regex.compile(r'\s(name|totalsRowLabel|val|text|customList)="([^"]*+)"')
 _EXCEL_NAME = regex.compile(r'<(?:\w+:)?(?:definedName|sheet)\s[^<>]*?\bname="([^"]*+)"')
 _LIST = "formula1"
+_CALC_FORMULA = regex.compile(
+    r'\s(?:table:formula|table:condition|table:expression|style:condition|calcext:value)="([^"]*+)"'
+)
+_CALC_TEXT = regex.compile(
+    r"<table:(?:filter-condition|filter-set-item|data-pilot-member|data-pilot-field)(?=\s)[^<>]*?"
+    r'\stable:(?:value|name|source-field-name)="([^"]*+)"'
+)
+_CALC_INSIDE = regex.compile(r'(?:contains-text|begins-with|ends-with)\("([^"]*+)"\)')
 
 
 class Lookups:
@@ -102,3 +110,14 @@ def _add_tag(found: Lookups, tag: str) -> None:
         found.add(text.split(",") if name == "customList" else [text])
         if name == "text":
             found.add_inside(text)
+
+
+def calc_lookups(source: str) -> Lookups:
+    """Of the content of an OpenDocument file."""
+    found = Lookups()
+    for formula in _CALC_FORMULA.findall(source):
+        found.add(_strings(formula))
+        for text in _CALC_INSIDE.findall(html.unescape(formula)):
+            found.add_inside(text)
+    found.add(map(html.unescape, _CALC_TEXT.findall(source)))
+    return found

@@ -1,15 +1,19 @@
-"""ODT and ODP: the paragraphs of OpenDocument archives."""
+"""ODT, ODP and ODS: the paragraphs of OpenDocument archives."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import itertools
+import posixpath
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import regex
 
 from service.documents.archive import PROTECTED, Archive, ArchiveFile, properties_of, texts_of
+from service.documents.labels import LabelledText, Labels
 from service.documents.locales import is_asian, locale_of
-from service.documents.segments import Edit, FileOptions, Place
+from service.documents.lookups import Lookups, calc_lookups
+from service.documents.segments import Edit, FileOptions, Place, decode_unicode
 from service.documents.xml_text import InlineContent, Role, XmlText
 from service.errors import InvalidDocument
 
@@ -17,29 +21,52 @@ _CONTENT, _STYLES, _TYPE = "content.xml", "styles.xml", "mimetype"
 _MANIFEST = "META-INF/manifest.xml"
 _TEXT_LANGUAGE = regex.compile(r"""\sfo:(language|country)="([^"]++)\"""")
 _TEXT_ASIAN_LANGUAGE = regex.compile(r"""\sstyle:(language|country)-asian="([^"]++)\"""")
-_TEXT_PARAGRAPHS = frozenset({"text:p", "text:h"})
-_TEXT_PAIRS = frozenset({"text:span", "text:a", "text:meta", "text:ruby", "text:ruby-base"})
+_PARAGRAPHS = frozenset(
+    {"text:p", "text:h", "presentation:header-decl", "presentation:footer-decl"}
+)
+_PAIRS = frozenset(
+    {"text:span", "text:a", "text:meta", "text:meta-field", "text:ruby", "text:ruby-base"}
+)
+_CONTROL, _CHOICE = "loext:content-control", frozenset({"loext:list-item"})
+_CELLS = frozenset({"table:table-cell", "table:covered-table-cell"})
+_ONE = (None, "1")
+_FORMULA, _VALUE, _STRING = "table:formula", "office:value-type", "string"
+_RESULT = regex.compile(r"""\s(?:(?:office|calcext):value-type|office:string-value)="[^"]*+\"""")
+_FRAMES, _CLASS = frozenset({"draw:frame", "draw:custom-shape"}), "presentation:class"
+_LABELS = Labels(
+    regex.compile(r"<svg:(?:title|desc)>[^<]++|<table:(?:help|error)-message\s[^<>]++>"),
+    regex.compile(
+        r"(?P<name>(?P<head>>)(?P<value>[^<]++)(?P<tail>)"
+        r'|(?P<head>\stable:title=")(?P<value>[^"]*+)(?P<tail>"))'
+    ),
+    {},
+)
+"""Alternative texts, and titles of prompts."""
 _TEXT_SCRIPT = regex.compile(
     r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
     r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""
 )
-_ONE = (None, "1")
-_TEXT_STOPS = frozenset({"text:tab", "text:line-break"})
+_STOPS = frozenset({"text:tab", "text:line-break"})
 
 
 def parse_text(content: bytes, options: FileOptions) -> ArchiveFile:
     """ODT: the document, and the headers and footers of its styles."""
-    archive = _open_document(content, "an ODT", b"text")
-    return _open_document_file(archive, options, _open_text_places)
+    return _parsed(_open(content, "an ODT", b"text"), options, _places)
 
 
 def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
-    """ODP: slides and their notes; masters and layouts, which are styles, stay."""
-    archive = _open_document(content, "an ODP", b"presentation")
-    return _open_document_file(archive, options, _no_places)
+    """ODP: slides, their notes, and what masters show themselves; their prompts stay."""
+    return _parsed(_open(content, "an ODP", b"presentation"), options, _master_places)
 
 
-def _open_document(content: bytes, kind: str, media_type: bytes) -> Archive:
+def parse_sheets(content: bytes, options: FileOptions) -> ArchiveFile:
+    """ODS: the texts of cells, comments, prompts, headers and footers. Formulas, numbers, dates
+    and the names of sheets stay, and what the tables look for. Results of formulas are made anew
+    by the program that opens the file."""
+    return _parsed(_open(content, "an ODS", b"spreadsheet"), options, _places, _results)
+
+
+def _open(content: bytes, kind: str, media_type: bytes) -> Archive:
     archive = Archive(content, kind)
     if _MANIFEST in archive.names and archive.has_inside(_MANIFEST, b"encryption-data"):
         raise InvalidDocument(PROTECTED)
@@ -49,17 +76,29 @@ def _open_document(content: bytes, kind: str, media_type: bytes) -> Archive:
     return archive
 
 
-def _open_document_file(
-    archive: Archive, options: FileOptions, style_places: Callable[[XmlText], Iterator[Place]]
+def _parsed(
+    archive: Archive,
+    options: FileOptions,
+    style_places: Callable[[XmlText], Iterable[Place]],
+    edits_of: Callable[[XmlText], Iterable[Edit]] = lambda _: (),
 ) -> ArchiveFile:
-    edits = functools.partial(_open_text_edits, options.target)
-    texts = texts_of(archive, [_CONTENT], _open_text_places, edits)
-    styles = texts_of(archive, [_STYLES], style_places, edits)
+    """`edits_of`: changes of the content, whatever is translated."""
+    contents = [name for name in archive.names if posixpath.basename(name) == _CONTENT]
+    lookups = calc_lookups(decode_unicode(archive.unpacked(_CONTENT)).text)
+    languages = functools.partial(_languages, options.target)
+    places = functools.partial(_content_places, lookups)
+
+    def edits(xml: XmlText) -> Iterator[Edit]:
+        return itertools.chain(languages(xml), edits_of(xml))
+
+    made = functools.partial(LabelledText, known=_LABELS)
+    texts = texts_of(archive, contents, places, edits, made)
+    styles = texts_of(archive, [_STYLES], style_places, languages, made)
     properties = properties_of(archive, ["meta.xml"], locale_of(options.target))
     return ArchiveFile(archive, {**texts, **styles, **properties})
 
 
-def _open_text_edits(target: str, xml: XmlText) -> Iterator[Edit]:
+def _languages(target: str, xml: XmlText) -> Iterator[Edit]:
     """The language and country of styles."""
     values = dict(zip(("language", "country"), locale_of(target).split("-"), strict=True))
     pattern = _TEXT_ASIAN_LANGUAGE if is_asian(target) else _TEXT_LANGUAGE
@@ -67,19 +106,53 @@ def _open_text_edits(target: str, xml: XmlText) -> Iterator[Edit]:
         yield Edit(*match.span(2), values[match[1]])
 
 
-def _open_text_places(xml: XmlText) -> Iterator[Place]:
+def _results(xml: XmlText) -> Iterator[Edit]:
+    """Formulas without the texts that they had as results."""
+    for cell in xml.starts(_CELLS):
+        if xml.attribute(cell, _FORMULA) is not None and xml.attribute(cell, _VALUE) == _STRING:
+            token = xml.tokens[cell]
+            for match in _RESULT.finditer(xml.source, token.start, token.end):
+                yield Edit(*match.span(), "")
+            yield from (xml.removed(child) for child in _own_paragraphs(xml, cell))
+
+
+def _own_paragraphs(xml: XmlText, cell: int) -> list[int]:
+    """The paragraphs of a cell's value: not those of its comment."""
+    return [child for child in xml.children(cell) if xml.tokens[child].name in _PARAGRAPHS]
+
+
+def _content_places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
+    """The places of paragraphs but for numbers, results, and what tables look for."""
+    kept: set[int] = set()
+    for cell in xml.starts(_CELLS):
+        own = _own_paragraphs(xml, cell)
+        is_text = xml.attribute(cell, _VALUE) in (None, _STRING)
+        is_result = not is_text or xml.attribute(cell, _FORMULA) is not None
+        if is_result or lookups.finds(" ".join(map(xml.text, own))):
+            kept.update(own)
+    return _places(xml, kept)
+
+
+def _master_places(xml: XmlText) -> Iterator[Place]:
+    """What every slide shows: not the prompts of placeholders."""
+    prompts = (frame for frame in xml.starts(_FRAMES) if xml.attribute(frame, _CLASS) is not None)
+    inside = itertools.chain.from_iterable(range(frame, xml.end_of(frame)) for frame in prompts)
+    return _places(xml, set(inside))
+
+
+def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
     scripts = set(_TEXT_SCRIPT.findall(xml.source))
 
     def role(index: int) -> Role:
         name = xml.tokens[index].name
-        if name in _TEXT_STOPS or (name == "text:s" and xml.attribute(index, "text:c") not in _ONE):
+        if name in _STOPS or (name == "text:s" and xml.attribute(index, "text:c") not in _ONE):
             return "stop"
         if name == "text:span" and xml.attribute(index, "text:style-name") in scripts:
             return "script"
-        return "pair" if name in _TEXT_PAIRS else "single"
+        is_pair = name in _PAIRS or (name == _CONTROL and not xml.has_inside(index, _CHOICE))
+        return "pair" if is_pair else "single"
 
-    return InlineContent(xml, _TEXT_PARAGRAPHS, role).all_places()
-
-
-def _no_places(_: XmlText) -> Iterator[Place]:
-    return iter(())
+    content = InlineContent(xml, _PARAGRAPHS, role)
+    for index in xml.starts(_PARAGRAPHS):
+        if index not in kept:
+            yield from content.places(index)

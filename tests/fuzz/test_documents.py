@@ -21,7 +21,7 @@ SEED = int(os.environ.get("DRAGOMAN_FUZZ_SEED", "1"))
 NO_FILES = (b"", b"\0", b"\xff\xfe\xfd", b"\x80abc", b"PK\x03\x04", b"<" * 99)
 FILES = {**SAMPLES, "a.pdf": pdf("Hello world.", "The sea is blue.")}
 """A sound one of every format."""
-ARCHIVES = (".docx", ".pptx", ".xlsx", ".odt", ".odp", ".epub")
+ARCHIVES = (".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub")
 
 
 def try_document(name: str, content: bytes) -> None:

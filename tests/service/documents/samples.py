@@ -203,6 +203,13 @@ ODP = (
     b'"Sea"><text:p><text:span text:style-name="T1">The sea</text:span></text:p><text:p>Slowly'
     b"</text:p></draw:page></office:document-content>"
 )
+ODS = (
+    b'<office:document-content xmlns:office="o" xmlns:text="t" xmlns:table="d"><table:table '
+    b'table:name="Sea"><table:table-row><table:table-cell office:value-type="string"><text:p>The '
+    b'sea</text:p></table:table-cell><table:table-cell office:value-type="float" office:value="5">'
+    b"<text:p>5 EUR</text:p></table:table-cell></table:table-row></table:table>"
+    b"</office:document-content>"
+)
 STRINGS = b"""<?xml version="1.0" encoding="UTF-8"?>
 <sst xmlns="s" count="4"><si><t>The sea</t></si><si><t>Price</t></si><si><t>42</t></si><si><r><t
 xml:space="preserve">very </t></r><r><rPr><b/></rPr><t>deep</t></r></si></sst>"""
@@ -315,6 +322,9 @@ SAMPLES: dict[str, bytes] = {
             "content.xml": ODP,
             "styles.xml": ODT,
         }
+    ),
+    "a.ods": archive(
+        {"mimetype": b"application/vnd.oasis.opendocument.spreadsheet", "content.xml": ODS}
     ),
     "a.epub": archive(
         {

@@ -222,6 +222,7 @@ def _with_xml(name: str, content: bytes) -> bytes:
         "a.xlsx": "xl/sharedStrings.xml",
         "a.odt": "content.xml",
         "a.odp": "content.xml",
+        "a.ods": "content.xml",
         "a.epub": "OEBPS/one page.xhtml",
     }
     with zipfile.ZipFile(io.BytesIO(SAMPLES[name])) as opened:
@@ -367,7 +368,7 @@ MANIFEST = b'<m:file-entry m:full-path="content.xml"><m:encryption-data/></m:fil
         *((name, OLD + "EncryptedPackage".encode("utf-16-le")) for name in ("a.docx", "a.xlsm")),
         *((name, OLD) for name in ("a.docx", "a.pptx", "a.xlsx")),
         ("a.odt", archive({"META-INF/manifest.xml": MANIFEST, "content.xml": b"\x88"})),
-        ("a.odp", archive({"META-INF/manifest.xml": MANIFEST, "encrypted-package": b"\x88"})),
+        ("a.ods", archive({"META-INF/manifest.xml": MANIFEST, "encrypted-package": b"\x88"})),
     ],
 )
 def test_a_file_with_a_password_is_refused_as_such(name: str, content: bytes) -> None:

@@ -159,6 +159,9 @@ FILES: dict[str, Callable[[int], bytes]] = {
             "xl/worksheets/sheet2.xml": b"<oddHeader>" + b"&amp;&quot;" * (size // 11) + b"</s>",
         }
     ),
+    "cells.ods": lambda size: archive(
+        {"content.xml": b"<a>" + b"<table:table-cell><text:p>a</text:p>" * (size // 36) + b"</a>"}
+    ),
     "brackets.md": _repeated(b"["),
     "links.md": _repeated(b"[a]("),
     "stars.md": _repeated(b"*a_"),

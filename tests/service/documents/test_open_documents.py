@@ -1,0 +1,88 @@
+"""ODT, ODP and ODS: what tables look for stays in cells, and masters and choices are translated."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.service.documents.samples import archive, member, texts_of, translated
+
+NAMES = " ".join(
+    f'xmlns:{name}="{name}"'
+    for name in ("text", "table", "office", "style", "calcext", "draw", "presentation", "svg")
+)
+CELL = "<table:table-cell {}><text:p>{}</text:p></table:table-cell>"
+STRING = 'office:value-type="string"'
+
+
+def content_of(*parts: str) -> bytes:
+    return archive({"content.xml": f"<x {NAMES}>{''.join(parts)}</x>".encode()})
+
+
+@pytest.mark.parametrize(
+    ("cell", "parts"),
+    [
+        (CELL.format('office:value-type="date"', "May 1"), ""),
+        (CELL.format('office:value-type="boolean"', "TRUE"), ""),
+        (CELL.format('table:formula="of:=[.A1]"', "x"), ""),
+        (CELL.format(STRING, "Open"), '<c table:formula="of:=[.A1]=&quot;Open&quot;"/>'),
+        (
+            CELL.format(STRING, "Big"),
+            '<c table:condition="of:cell-content-is-in-list(&quot;Big&quot;;&quot;Small&quot;)"/>',
+        ),
+        (
+            CELL.format(STRING, "<text:span>O</text:span>pen"),
+            '<c calcext:value="=&quot;Open&quot;"/>',
+        ),
+        (CELL.format(STRING, "Too late"), '<c calcext:value="contains-text(&quot;late&quot;)"/>'),
+        (CELL.format(STRING, "Open"), '<table:filter-set-item table:value="Open"/>'),
+    ],
+)
+def test_numbers_and_what_tables_look_for_stay_in_cells(cell: str, parts: str) -> None:
+    content = content_of(cell, parts, CELL.format(STRING, "The sea"))
+    assert texts_of("a.ods", content) == ["The sea"]
+    assert cell in member(translated("a.ods", content), "content.xml").decode()
+
+
+def test_results_of_formulas_that_are_texts_go() -> None:
+    formula = '<table:table-cell table:formula="of:=[.A1]&amp;1"'
+    values = f' {STRING} office:string-value="a1" calcext:value-type="string"'
+    note = "<office:annotation><text:p>{}</text:p></office:annotation>"
+    cell = f"{formula}{values}>{note.format('note')}<text:p>a1</text:p></table:table-cell>"
+    content = content_of(CELL.format(STRING, "a"), cell)
+    assert texts_of("a.ods", content) == ["a", "note"]
+    done = member(translated("a.ods", content), "content.xml").decode()
+    assert f"{formula}>{note.format('NOTE')}</table:table-cell>" in done
+    assert values in member(translated("a.odt", content), "content.xml").decode()
+
+
+def test_what_masters_show_is_translated_and_their_prompts_stay() -> None:
+    frame = "<draw:frame{}><draw:text-box><text:p>{}</text:p></draw:text-box></draw:frame>"
+    prompt = frame.format(' presentation:class="title"', "Click here")
+    styles = f"<x {NAMES}>{prompt}{frame.format('', 'Own')}</x>".encode()
+    footer = "<presentation:footer-decl>Foot</presentation:footer-decl>"
+    content = f"<x {NAMES}>{footer}</x>".encode()
+    assert texts_of("a.odp", archive({"content.xml": content, "styles.xml": styles})) == [
+        "Foot",
+        "Own",
+    ]
+
+
+def test_alternative_texts_are_translated_and_cut_no_sentence() -> None:
+    frame = "<draw:frame><svg:title>{}</svg:title></draw:frame>"
+    content = content_of(f"<text:p>see {frame.format('A &amp; b')} there</text:p>")
+    assert texts_of("a.odt", content) == ["see <0/> there", "A & b"]
+    done = member(translated("a.odt", content), "content.xml").decode()
+    assert frame.format("A &amp; B") in done
+
+
+def test_titles_of_prompts_are_translated() -> None:
+    prompt = '<table:help-message table:title="Size"><text:p>Choose</text:p></table:help-message>'
+    content = content_of(prompt)
+    assert texts_of("a.ods", content) == ["Choose", "Size"]
+    assert b'table:title="SIZE"' in member(translated("a.ods", content), "content.xml")
+
+
+def test_charts_of_a_document_are_translated() -> None:
+    chart = f"<x {NAMES}><text:p>Title</text:p></x>".encode()
+    members = {"content.xml": b"<x/>", "Object 1/content.xml": chart}
+    assert texts_of("a.odt", archive(members)) == ["Title"]
