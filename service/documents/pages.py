@@ -21,7 +21,7 @@ from service.documents.segments import (
     TextFile,
     decode,
 )
-from service.documents.xml_text import InlineContent, XmlText, read_xml
+from service.documents.xml_text import InlineContent, Role, XmlText, read_xml
 from service.errors import InvalidDocument
 from service.translation.markup.elements import is_block, keeps_content, pair_tags
 from service.translation.markup.scanner import Kind, Token, scan
@@ -35,7 +35,9 @@ _CHARSET = regex.compile(
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
-_LABEL = frozenset({"text"})
+_LABEL, _REFERENCE = frozenset({"text"}), frozenset({"itemref", "opf:itemref"})
+_PICTURE = "image/svg+xml"
+_PICTURE_TEXTS, _POSITIONS = frozenset({"text", "title", "desc"}), ("x", "y", "dy")
 
 
 def parse_html(content: bytes, options: FileOptions) -> TextFile:
@@ -50,8 +52,8 @@ def _page_in_utf_8(text: str) -> bytes:
 
 
 def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
-    """The pages of the package's manifest, its title, and those of its old table of contents. Its
-    other metadata stay."""
+    """The pages of the package's manifest, and pictures that are pages; its title, and those of
+    its old table of contents. Its other metadata stay."""
     archive = Archive(content, "an EPUB")
     archive.require(_CONTAINER)
     if _ENCRYPTION in archive.names and _is_protected(archive):
@@ -63,9 +65,28 @@ def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
         xml = read_xml(archive.read(name))
         if media_type == _PAGE:
             texts[name] = _page(xml.decoded, options)
+        elif media_type == _PICTURE:
+            texts[name] = _picture(xml, options)
         else:
             texts[name] = TextFile(xml.decoded, InlineContent(xml, _LABEL).all_places())
     return ArchiveFile(archive, texts)
+
+
+def _picture(xml: XmlText, options: FileOptions) -> TextFile:
+    """A page of SVG. What has a position of its own is a line."""
+
+    def role(index: int) -> Role:
+        is_placed = any(xml.attribute(index, name) is not None for name in _POSITIONS)
+        return "line" if is_placed else "pair"
+
+    content = InlineContent(xml, _PICTURE_TEXTS, role)
+    root = next(token for token in xml.tokens if token.kind is Kind.START)
+    return TextFile(xml.decoded, content.all_places(), _languages(xml.source, root, options))
+
+
+def _languages(source: str, root: Token, options: FileOptions) -> list[Edit]:
+    marks = _LANGUAGE.finditer(source, root.start, root.end)
+    return [Edit(*mark.span(), options.target) for mark in marks]
 
 
 def _page(decoded: DecodedText, options: FileOptions) -> TextFile:
@@ -77,8 +98,7 @@ def _page(decoded: DecodedText, options: FileOptions) -> TextFile:
     start, edits = 0, []
     if root is not None and root.name == "html":
         start = root.end
-        marks = _LANGUAGE.finditer(source, root.start, root.end)
-        edits = [Edit(*mark.span(), options.target) for mark in marks]
+        edits = _languages(source, root, options)
     cuts = _cuts(source, tokens, start)
     places = [Place(*cut, Segment(source[slice(*cut)], "html")) for cut in cuts]
     return TextFile(decoded, places, edits)
@@ -115,10 +135,13 @@ def _packages(archive: Archive) -> Iterator[str]:
 
 
 def _items(archive: Archive, path: str, package: XmlText) -> Iterator[tuple[str, str]]:
-    """The members of a package with text, and their media types."""
+    """The members of a package with text, and their media types. Pictures are pages if they stand
+    in the order of reading."""
+    read = {package.attribute(reference, "idref") for reference in package.starts(_REFERENCE)}
     for item in package.starts(_ITEM):
         media_type = package.attribute(item, "media-type") or ""
         href = unquote(html.unescape(package.attribute(item, "href") or ""))
         name = posixpath.normpath(posixpath.join(posixpath.dirname(path), href))
-        if media_type in (_PAGE, _CONTENTS) and name in archive.names:
+        is_page = media_type == _PICTURE and package.attribute(item, "id") in read
+        if (is_page or media_type in (_PAGE, _CONTENTS)) and name in archive.names:
             yield name, media_type

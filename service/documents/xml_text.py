@@ -40,9 +40,9 @@ GAPS = regex.compile(rf"({_SPACES})")
 """Spaces that put the texts around them in their places."""
 LINE_ENDS = regex.compile(rf"((?:{_LINE_END})++|{_SPACES})")
 """The same, and line breaks in a text that keeps them."""
-Role = Literal["pair", "script", "single", "stop"]
+Role = Literal["pair", "script", "single", "stop", "line"]
 """What an element in a text is: tags around text, which may be a subscript or superscript, or a
-code that moves with its neighbours or ends a sentence."""
+code that moves with its neighbours or ends a sentence. A line is a text by itself."""
 
 
 class XmlText:
@@ -199,7 +199,7 @@ class InlineContent:
         yield from self._end(last)
 
     def _is_apart(self, index: int) -> bool:
-        return self._xml.has_inside(index, self._paragraphs)
+        return self._xml.has_inside(index, self._paragraphs) or self._role_of(index) == "line"
 
     def _handle(self, index: int, end: int) -> int:
         """Handle a token or an element -> the index after it."""

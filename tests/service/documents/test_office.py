@@ -373,3 +373,23 @@ def test_runs_that_are_written_are_read_as_they_were(paragraph: str) -> None:
     parsed, again = (parse_file(one, "a.docx", OPTIONS) for one in (content, twice))
     assert parsed.segments == again.segments
     assert swapped(swapped(twice)) == twice
+
+
+def test_pictures_that_are_pages_of_a_book_are_translated() -> None:
+    lines = '<tspan x="1" y="2">One</tspan><tspan x="1" y="4">two</tspan>'
+    picture = '<svg lang="en"><title>T</title><text>A <tspan>b</tspan></text>{}</svg>'
+    items = "".join(
+        f'<item id="{one}" href="{one}.svg" media-type="image/svg+xml"/>' for one in "abc"
+    )
+    members = {
+        "META-INF/container.xml": b'<c><rootfile full-path="a.opf"/></c>',
+        "a.opf": f'<p>{items}<itemref idref="a"/><itemref idref="b"/></p>'.encode(),
+        "a.svg": picture.format("").encode(),
+        "b.svg": picture.format(f"<text>{lines}</text>").encode(),
+        "c.svg": picture.format("").encode(),
+    }
+    texts = ["T", "A <0>b</0>", "T", "A <0>b</0>", "<0|>One<1|><2|>two<3|>"]
+    assert texts_of("a.epub", archive(members)) == texts
+    done = translated("a.epub", archive(members))
+    assert b'<svg lang="de"><title>T</title><text>A <tspan>B' in member(done, "a.svg")
+    assert member(done, "c.svg") == members["c.svg"]
