@@ -32,6 +32,34 @@ _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？]|\s")
 _ITEM = regex.compile(r"\s*+(?:[•◦▪‣–-]|\d{1,2}[.)])\s")
 _LEAST_GAP, _USUAL_GAP, _WIDE = 0.9, 1.4, 1.25
 """Lines are at least and usually so far apart, by their size; paragraphs farther than lines."""
+_SOFT_HYPHEN = "\u00ad"
+_CUT_WORD = regex.compile(
+    r"(?<![\p{L}-])(?P<first>\p{L}++(?:-\p{L}++)*+)(?P<hyphen>[-\u2010\u00ad])\n[ \t]*+"
+    r"(?P<second>\p{L}++)"
+)
+_COMPOUND = regex.compile(r"(?<!\p{L})\p{L}++(?:-\p{L}++)++")
+_OFTEN_COMPOUND = frozenset(
+    [
+        "all",
+        "cross",
+        "ex",
+        "half",
+        "high",
+        "long",
+        "low",
+        "mid",
+        "multi",
+        "non",
+        "self",
+        "semi",
+        "short",
+        "so",
+        "well",
+    ]
+)
+"""First parts of English words that mostly have a hyphen."""
+_CONJUNCTIONS = frozenset(["and", "or", "to", "und", "oder", "bzw", "sowie", "bis"])
+"""Words after a first part whose second comes later, as in `Haus- und Gartenarbeit`."""
 _PARAGRAPH = regex.compile(r"[^\n]++(?:\n[^\n]++)*+")
 
 
@@ -64,7 +92,7 @@ def parse_pdf(content: bytes, options: FileOptions) -> TextFile:
         raise invalid("PDF", "it does not begin with %PDF-")
     try:
         text = _text_of_pdf(content)
-    except MemoryError:
+    except (InvalidDocument, MemoryError):
         raise
     except Exception as error:  # pypdf raises any
         raise invalid("PDF", f"{type(error).__name__}: {error}"[:200]) from None
@@ -82,9 +110,30 @@ def _text_of_pdf(content: bytes) -> str:
 
     reader = PdfReader(io.BytesIO(content))
     if reader.is_encrypted and not reader.decrypt(""):
-        raise ValueError("it needs a password")
+        raise InvalidDocument("the file needs a password; save it without one")
     text = "\n\n".join(_text_of_page(page) for page in reader.pages) + "\n"
-    return text.encode("utf-8", "replace").decode()
+    return _with_whole_words(text.encode("utf-8", "replace").decode())
+
+
+def _with_whole_words(text: str) -> str:
+    """The text without hyphens that cut words at the ends of lines. A word that has one elsewhere
+    keeps it."""
+    known = {word.casefold() for word in _COMPOUND.findall(text)}
+
+    def joined(match: regex.Match[str]) -> str:
+        first, second = match["first"], match["second"]
+        compound = f"{first}-{second}"
+        if second.casefold() in _CONJUNCTIONS:
+            return match.group()
+        is_compound = (
+            "-" in first
+            or not second[0].islower()
+            or first.casefold() in _OFTEN_COMPOUND
+            or compound.casefold() in known
+        )
+        return compound if is_compound and match["hyphen"] != _SOFT_HYPHEN else first + second
+
+    return _CUT_WORD.sub(joined, text)
 
 
 class _Line(NamedTuple):

@@ -337,27 +337,6 @@ def test_marks_of_the_language_follow_the_target(
     assert all(mark in done for mark in marks)
 
 
-def test_the_text_of_a_pdf_becomes_a_text() -> None:
-    content = pdf("The sea is", "blue.")
-    (segment,) = parse_file(content, "a.pdf", OPTIONS).segments
-    assert segment.text == "The sea is\nblue."
-    assert segment.split_sentences == "nonewlines"
-    assert format_of("a.pdf").suffix == ".txt"
-    assert translated("a.pdf", content) == b"THE SEA IS\nBLUE.\n"
-    assert texts_of("a.pdf", pdf("a", "b", "", "c")) == ["a\nb", "c"]
-
-
-def test_headings_and_items_of_a_pdf_are_paragraphs() -> None:
-    lines = [
-        "A title) Tj /F1 12 Tf T* (The sea is",
-        "blue and) Tj 0 -30 Td (Next",
-        "- one",
-        "- two",
-    ]
-    texts = texts_of("a.pdf", pdf(*lines).replace(b"/F1 12 Tf 14", b"/F1 20 Tf 14"))
-    assert texts == ["A title", "The sea is\nblue and", "Next", "- one", "- two"]
-
-
 OLD = b"\xd0\xcf\x11\xe0" + b"\0" * 508
 MANIFEST = b'<m:file-entry m:full-path="content.xml"><m:encryption-data/></m:file-entry>'
 
