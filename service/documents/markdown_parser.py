@@ -1,0 +1,116 @@
+"""The parser of Markdown: markdown-it with other extensions, and where its tokens begin and end."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any, Literal
+
+import regex
+from markdown_it import MarkdownIt
+from markdown_it.parser_inline import ParserInline
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+
+_NOTE = regex.compile(
+    r"(?:(?:!!!|\?\?\?\+?)[ \t]++[\w -]++|===[!+]?[ \t]++(?=\"))(?:\"(?P<title>[^\n]*)\")?[ \t]*+"
+)
+_INDENT = 4
+_FOOTNOTE = regex.compile(r"\[\^[^\]\s]++\]")
+
+
+class _LocatedState(StateInline):
+    """Notes where tokens begin."""
+
+    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+        token = super().push(ttype, tag, nesting)
+        token.meta["at"] = self.pos
+        return token
+
+
+class _LocatingParser(ParserInline):
+    """Notes where tokens end, too."""
+
+    def parse(
+        self, src: str, md: MarkdownIt, env: MutableMapping[str, Any], tokens: list[Token]
+    ) -> list[Token]:
+        state = _LocatedState(src, md, env, tokens)
+        self.tokenize(state)
+        position = 0
+        for token in tokens:  # the marks of emphasis, of which several begin at one place
+            if "at" in token.meta and token.type == "text":
+                token.meta["at"] = max(token.meta["at"], position)
+                position = token.meta["at"] + len(token.content)
+        for rule in self.ruler2.getRules(""):
+            rule(state)
+        return state.tokens
+
+    def tokenize(self, state: StateInline) -> None:
+        rules, end = self.ruler.getRules(""), state.posMax
+        while state.pos < end:
+            count = len(state.tokens)
+            is_nested = state.level >= state.md.options["maxNesting"]
+            if is_nested or not any(rule(state, False) for rule in rules):
+                state.append_pending(state.src[state.pos])
+                state.pos += 1
+            elif len(state.tokens) > count:
+                state.tokens[-1].meta["end"] = state.pos
+        if state.pending:
+            state.pushPending()
+
+
+def new_parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark")
+    parser.inline = _LocatingParser()
+    parser.configure("commonmark").enable(["table", "strikethrough"]).disable("inline")
+    parser.use(deflist_plugin).use(dollarmath_plugin, allow_space=False, allow_digits=False)
+    parser.use(footnote_plugin, inline=False, move_to_end=False).disable("footnote_ref")
+    parser.inline.ruler2.disable("fragments_join")
+    parser.inline.ruler.before("link", "footnote", _footnote)
+    parser.block.ruler.before("fence", "colons", _colons, {"alt": ["paragraph", "list"]})
+    parser.block.ruler.before("fence", "note", _note)
+    return parser
+
+
+def _footnote(state: StateInline, silent: bool) -> bool:
+    """The reference to a footnote."""
+    found = _FOOTNOTE.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        state.push("footnote", "", 0)
+    state.pos = found.end()
+    return True
+
+
+def _colons(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """The line that begins or ends a container, such as `::: warning`."""
+    begin = state.bMarks[first] + state.tShift[first]
+    if not state.src.startswith(":::", begin) or state.is_code_block(first):
+        return False
+    if not silent:
+        state.push("colons", "", 0)
+        state.line = first + 1
+    return True
+
+
+def _note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """A note or tab of MkDocs: a line with a title, and what is indented below it."""
+    begin = state.bMarks[first] + state.tShift[first]
+    found = _NOTE.fullmatch(state.src, begin, state.eMarks[first])
+    if found is None or state.is_code_block(first):
+        return False
+    if silent:
+        return True
+    end = first + 1
+    while end < last and (state.isEmpty(end) or state.sCount[end] >= state.blkIndent + _INDENT):
+        end += 1
+    title = state.push("inline", "", 0)
+    title.content, title.map, title.children = found["title"] or "", [first, end], []
+    outer, state.blkIndent, state.lineMax = state.blkIndent, state.blkIndent + _INDENT, end
+    state.md.block.tokenize(state, first + 1, end)
+    state.blkIndent, state.lineMax, state.line = outer, last, end
+    return True
