@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import regex
 from markdown_it.token import Token
 
-from service.documents.markdown_parser import new_parser
+from service.documents.markdown_parser import MarkdownParser
 from service.documents.markdown_text import BlockText
 from service.documents.segments import (
     FileOptions,
@@ -56,10 +56,9 @@ class _Blocks:
         self._source = source
         self._lines = [_Span(*match.span(1)) for match in _LINE.finditer(source, begin)]
         self._cell_end = begin
-        self._parser = new_parser()
-        self._environment: dict[str, Any] = {}
+        self._parser = MarkdownParser()
         try:
-            self._tokens = self._parser.parse(source[begin:], self._environment)
+            self._tokens = self._parser.blocks(source[begin:])
         except (RecursionError, IndexError, ValueError) as error:
             raise invalid("Markdown", type(error).__name__) from None
 
@@ -77,10 +76,8 @@ class _Blocks:
     def _place(
         self, text: str, lines: Sequence[_Span], *, is_cell: bool = False
     ) -> Iterator[Place]:
-        marks: list[Token] = []
-        self._parser.inline.parse(text, self._parser, self._environment, marks)
         breaks = [self._source[a.end : b.start] for a, b in itertools.pairwise(lines)]
-        block = BlockText(text, marks, breaks, is_cell=is_cell)
+        block = BlockText(text, self._parser, breaks, is_cell=is_cell)
         if block.inline.has_letters:
             segment = Segment(block.inline.text)
             yield Place(lines[0].start, lines[-1].end, segment, block.write)

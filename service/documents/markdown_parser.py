@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any, Literal
 
 import regex
@@ -10,16 +10,69 @@ from markdown_it import MarkdownIt
 from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from service.translation.markup.scanner import Kind
+from service.translation.markup.scanner import Token as Mark
+
 _NOTE = regex.compile(
     r"(?:(?:!!!|\?\?\?\+?)[ \t]++[\w -]++|===[!+]?[ \t]++(?=\"))(?:\"(?P<title>[^\n]*)\")?[ \t]*+"
 )
 _INDENT = 4
+_NAME = regex.compile(r"<(/?)([A-Za-z][\w-]*+)")
+_CHINESE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
 _FOOTNOTE = regex.compile(r"\[\^[^\]\s]++\]")
+
+
+class MarkdownParser:
+    """Parses one text, whose links have their definitions in it."""
+
+    def __init__(self) -> None:
+        self._parser = _new_parser()
+        self._environment: dict[str, Any] = {}
+
+    def blocks(self, text: str) -> list[Token]:
+        """The blocks of the text, with the texts of paragraphs unread."""
+        return self._parser.parse(text, self._environment)
+
+    def marks(self, text: str, *, is_strict: bool = False) -> list[Mark]:
+        """The marks in a text of a block, in order. Emphasis beside Chinese and Japanese is also
+        read where CommonMark `is_strict` and shows its marks."""
+        tokens: list[Token] = []
+        environment = {**self._environment, "is_strict": is_strict}
+        self._parser.inline.parse(text, self._parser, environment, tokens)
+        return sorted(_marks(tokens), key=lambda mark: mark.start)
+
+
+def _marks(tokens: Sequence[Token]) -> Iterator[Mark]:
+    """Where marks stand. Names are those of HTML's elements and of markdown-it's tokens."""
+    for token in tokens:
+        if "at" not in token.meta or token.type == "text":
+            continue
+        start = token.meta["at"]
+        end = token.meta.get("end", start)
+        if token.type == "html_inline":
+            name = _NAME.match(token.content)
+            kind = Kind.OTHER if name is None else Kind.END if name[1] else Kind.START
+            is_empty = token.content.endswith("/>")
+            yield Mark(kind, start, end, name[2].lower() if name else "", is_empty)
+        elif token.markup == "autolink":
+            if token.nesting < 0:
+                yield Mark(Kind.OTHER, start, end, token.type)
+        elif token.type == "link_open":
+            yield Mark(Kind.START, start - 1, start, "[]")
+        elif token.type == "link_close":
+            yield Mark(Kind.END, start, end, "[]")
+        elif token.nesting:
+            begin = start - (token.type == "strong_open")
+            kind = Kind.START if token.nesting > 0 else Kind.END
+            yield Mark(kind, begin, begin + len(token.markup), f"{token.tag} of Markdown")
+        else:
+            yield Mark(Kind.OTHER, start, end, token.type)
 
 
 class _LocatedState(StateInline):
@@ -29,6 +82,15 @@ class _LocatedState(StateInline):
         token = super().push(ttype, tag, nesting)
         token.meta["at"] = self.pos
         return token
+
+    def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
+        found = super().scanDelims(start, canSplitWord)
+        end = start + found.length
+        beside = self.src[max(0, start - 1) : start], self.src[end : end + 1]
+        if self.env["is_strict"] or not canSplitWord or not any(map(_CHINESE.match, beside)):
+            return found
+        opens, closes = (bool(char) and not char.isspace() for char in reversed(beside))
+        return Scanned(opens, closes, found.length)
 
 
 class _LocatingParser(ParserInline):
@@ -62,7 +124,7 @@ class _LocatingParser(ParserInline):
             state.pushPending()
 
 
-def new_parser() -> MarkdownIt:
+def _new_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark")
     parser.inline = _LocatingParser()
     parser.configure("commonmark").enable(["table", "strikethrough"]).disable("inline")

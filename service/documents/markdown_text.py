@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import regex
-from markdown_it.token import Token
 
 from service.documents.inline import InlineText, joint
-from service.translation.markup.coded_text import CodedText
+from service.documents.markdown_emphasis import Piece, emphasis, escaped, settled
+from service.documents.markdown_parser import MarkdownParser
+from service.translation.markup.coded_text import CodedText, TextPart
 from service.translation.markup.elements import pair_tags
-from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
 
-_NAME = regex.compile(r"<(/?)([A-Za-z][\w-]*+)")
 _NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
 _MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|[>=]|~~~|```|:::|!!!)")
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
 _WORDS = frozenset({"code_inline", "math_inline", "link_close"})
+_EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s"))
+_CHARACTERS = frozenset({"text_special", "softbreak"})
 
 
 class BlockText:
     """The marks of one block as codes, and the way back to Markdown."""
 
     def __init__(
-        self, text: str, tokens: Sequence[Token], breaks: Sequence[str], *, is_cell: bool
+        self, text: str, parser: MarkdownParser, breaks: Sequence[str], *, is_cell: bool
     ) -> None:
         """`breaks`: what the source has between its lines."""
         self.inline, self._text, self._is_cell = InlineText(), text, is_cell
-        self._breaks, self._line = breaks, 0
-        marks = sorted(_marks(tokens), key=lambda mark: mark.start)
+        self._parser, self._breaks, self._line = parser, breaks, 0
+        self._ends: dict[int, tuple[Piece, Piece]] = {}
+        marks = parser.marks(text)
         self._partners = pair_tags(marks)
         position = 0
         for number, mark in enumerate(marks):
@@ -41,22 +43,42 @@ class BlockText:
         self.inline.add(text[position:])
 
     def write(self, translation: CodedText) -> str:
-        """The translation as Markdown. Its beginning is not a mark of a block."""
-        written = self.inline.write(translation)
+        """The translation as Markdown with the same marks. Its beginning is not a mark of a
+        block."""
+        written = self._with_marks([self._piece(part) for part in translation.parts])
+        written = written.lstrip(" ")
         if self._is_cell:
             return written.replace("|", "\\|")
         written = _NUMBERED.sub(r"\1\\", written) if _NUMBERED.match(written) else written
         return "\\" + written if _MARKED.match(written) else written
 
+    def _with_marks(self, pieces: Sequence[Piece]) -> str:
+        """The pieces as they are, or with their texts escaped if a parser finds other marks."""
+        pieces = settled(pieces)
+        names = sorted(piece.name for piece in pieces if piece.name)
+        written = "".join(piece.written for piece in pieces)
+        if self._names(written) == names:
+            return written
+        other = "".join(piece.written for piece in escaped(pieces))
+        return other if self._names(other) == names else written
+
+    def _names(self, written: str) -> list[str]:
+        marks = self._parser.marks(written, is_strict=True)
+        return sorted(mark.name for mark in marks if mark.name not in _CHARACTERS)
+
+    def _piece(self, part: TextPart) -> Piece:
+        if isinstance(part, str):
+            return Piece(part)
+        ends = self._ends.get(part.number)
+        return ends[part.kind == "close"] if ends else Piece(self.inline.code(part), "code")
+
     def _add(self, marks: Sequence[Mark], number: int) -> None:
         mark, partner = marks[number], self._partners.get(number)
         written = self._text[mark.start : mark.end].replace("\n", " ")
         if partner is not None and partner > number:
-            self.inline.open(written, self._closing(mark, marks[partner]))
+            self._open(written, mark, marks[partner])
         elif partner is not None:
             self.inline.close()
-        elif mark.name in _WORDS:
-            self.inline.word(written)
         elif mark.name == "text_special" and (escape := _ESCAPED.fullmatch(written)):
             self.inline.char(escape[1], written)
         elif mark.name == "text_special":
@@ -64,12 +86,31 @@ class BlockText:
         elif mark.name == "softbreak":
             before = self._text[: mark.start].rstrip(" ")
             self.inline.add(joint(before[-1:], self._text[mark.end : mark.end + 1]))
-        elif mark.name == "hardbreak":
+        else:
+            self._add_code(written, mark.name)
+
+    def _add_code(self, written: str, name: str) -> None:
+        number = len(self.inline.spellings)
+        if name == "hardbreak":
             self.inline.stop(written.strip() + self._breaks[self._line])
-        elif mark.name == "br":
+        elif name == "br":
             self.inline.stop(written)
+        elif name in _WORDS:
+            self.inline.word(written)
         else:
             self.inline.single(written)
+        piece = Piece(self.inline.spellings[number].written, "code", name)
+        self._ends[number] = (piece, piece)
+
+    def _open(self, written: str, opening: Mark, closing: Mark) -> None:
+        end = self._closing(opening, closing)
+        number = self.inline.open(written, end)
+        if opening.name in _EMPHASES:
+            inner = self._text[opening.end : closing.start]
+            self._ends[number] = emphasis(written, inner, end, opening.name)
+        else:
+            name = opening.name
+            self._ends[number] = Piece(written, "code", name), Piece(end, "code", name)
 
     def _closing(self, opening: Mark, closing: Mark) -> str:
         """How a pair ends. A link by its own text needs a label, for its text is translated."""
@@ -78,30 +119,3 @@ class BlockText:
             label = self._text[opening.end : closing.start]
             return f"][{' '.join(label.split())}]"
         return written
-
-
-def _marks(tokens: Sequence[Token]) -> Iterator[Mark]:
-    """Where marks stand. Names are those of HTML's elements and of markdown-it's tokens."""
-    for token in tokens:
-        if "at" not in token.meta or token.type == "text":
-            continue
-        start = token.meta["at"]
-        end = token.meta.get("end", start)
-        if token.type == "html_inline":
-            name = _NAME.match(token.content)
-            kind = Kind.OTHER if name is None else Kind.END if name[1] else Kind.START
-            is_empty = token.content.endswith("/>")
-            yield Mark(kind, start, end, name[2].lower() if name else "", is_empty)
-        elif token.markup == "autolink":
-            if token.nesting < 0:
-                yield Mark(Kind.OTHER, start, end, token.type)
-        elif token.type == "link_open":
-            yield Mark(Kind.START, start - 1, start, "[]")
-        elif token.type == "link_close":
-            yield Mark(Kind.END, start, end, "[]")
-        elif token.nesting:
-            begin = start - (token.type == "strong_open")
-            kind = Kind.START if token.nesting > 0 else Kind.END
-            yield Mark(kind, begin, begin + len(token.markup), f"{token.tag} of Markdown")
-        else:
-            yield Mark(Kind.OTHER, start, end, token.type)
