@@ -13,6 +13,7 @@ from typing import NamedTuple
 import regex
 from markdown_it.token import Token
 
+from service.documents.markdown_extensions import ATTRIBUTES
 from service.documents.markdown_parser import MarkdownParser
 from service.documents.markdown_text import BlockText
 from service.documents.segments import (
@@ -29,8 +30,14 @@ _FRONT_MATTER = regex.compile(
     r"(?:---[ \t]*+(?:\r\n|\n|\r)[\s\S]*?(?<=[\n\r])(?:---|\.\.\.)"
     r"|\+\+\+[ \t]*+(?:\r\n|\n|\r)[\s\S]*?(?<=[\n\r])\+\+\+)[ \t]*+(?=[\n\r]|\Z)"
 )
-_HEAD = regex.compile(r"\[[ xX]\]\s++(?=\S)|\[!\w++\][+-]?+[ \t]*+\n?+")
-"""The box of a task, or the kind of an alert."""
+_HEAD = regex.compile(
+    r"\[[ xX]\]\s++(?=\S)|\[!(?P<kind>[\w-]++)(?:\|[^\]\n]*+)?\][+-]?+[ \t]*+\n?+"
+)
+"""The box of a task, or the kind of an alert, whose title may follow."""
+_TAIL = regex.compile(
+    rf"\s*+(?:(?<=[\s\w.,:;!?。，：；！？]){ATTRIBUTES}|\{{/\*[^*]*+\*/\}}|(?<=\s)\^[A-Za-z\d-]++)\s*+\Z"
+)
+"""Attributes, or the name of a block."""
 _HTML_CHARACTERS = 20_000
 
 
@@ -89,12 +96,23 @@ class _Blocks:
             yield Place(start, end, Segment(self._source[start:end], "html"))
 
     def _text_place(self, token: Token) -> Iterator[Place]:
-        """Of a paragraph or heading, if it is certain where each of its lines stands."""
+        """Of a paragraph or heading, and of the title of an alert before it."""
         first, _ = token.map or (0, 0)
         content = token.content
         if head := _HEAD.match(content):
             content = content[head.end() :]
             first += head.group().count("\n")
+            if head["kind"] and not head.group().endswith("\n"):
+                title, _, content = content.partition("\n")
+                yield from self._lines_place(title, first)
+                first += 1
+        yield from self._lines_place(content, first)
+
+    def _lines_place(self, content: str, first: int) -> Iterator[Place]:
+        """Of these lines without the attributes at their end, if it is certain where each
+        stands."""
+        if tail := _TAIL.search(content):
+            content = content[: tail.start()]
         lines = []
         for number, shown in enumerate(map(str.strip, content.split("\n")), first):
             line = self._lines[number]

@@ -20,6 +20,7 @@ _MOVABLE = ".,:;!?…-–—。，、；：！？· \t"
 _BRACKETS = '()[]{}（）【】「」『』“”‘’«»„"'
 _ROUNDS = 2
 """What moves out of one emphasis may leave a space at the end of another."""
+_UNDERSCORES = regex.compile(r"\A_++")
 _MARKS = regex.compile(r"[*_~=`<\[\]]|!\Z|\\(?=[!-/:-@\[-`{-~])")
 
 
@@ -101,7 +102,8 @@ def _starred(pieces: Sequence[Piece]) -> list[Piece]:
             after = pieces[end + 1].written[0] if end + 1 < len(pieces) else " "
             if "_" in piece.written and not (_parts(before) and _parts(after)):
                 for at in (start, end):
-                    done[at] = done[at]._replace(written=piece.written.replace("_", "*"))
+                    asterisks = _UNDERSCORES.sub(lambda m: "*" * len(m[0]), done[at].written)
+                    done[at] = done[at]._replace(written=asterisks)
     return done
 
 

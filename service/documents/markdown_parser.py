@@ -8,7 +8,6 @@ from typing import Any, Literal
 import regex
 from markdown_it import MarkdownIt
 from markdown_it.parser_inline import ParserInline
-from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
@@ -16,16 +15,12 @@ from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from service.documents.markdown_extensions import add_extensions
 from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
 
-_NOTE = regex.compile(
-    r"(?:(?:!!!|\?\?\?\+?)[ \t]++[\w -]++|===[!+]?[ \t]++(?=\"))(?:\"(?P<title>[^\n]*)\")?[ \t]*+"
-)
-_INDENT = 4
 _NAME = regex.compile(r"<(/?)([A-Za-z][\w-]*+)")
 _CHINESE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
-_FOOTNOTE = regex.compile(r"\[\^[^\]\s]++\]")
 
 
 class MarkdownParser:
@@ -131,48 +126,5 @@ def _new_parser() -> MarkdownIt:
     parser.use(deflist_plugin).use(dollarmath_plugin, allow_space=False, allow_digits=False)
     parser.use(footnote_plugin, inline=False, move_to_end=False).disable("footnote_ref")
     parser.inline.ruler2.disable("fragments_join")
-    parser.inline.ruler.before("link", "footnote", _footnote)
-    parser.block.ruler.before("fence", "colons", _colons, {"alt": ["paragraph", "list"]})
-    parser.block.ruler.before("fence", "note", _note)
+    add_extensions(parser)
     return parser
-
-
-def _footnote(state: StateInline, silent: bool) -> bool:
-    """The reference to a footnote."""
-    found = _FOOTNOTE.match(state.src, state.pos)
-    if found is None:
-        return False
-    if not silent:
-        state.push("footnote", "", 0)
-    state.pos = found.end()
-    return True
-
-
-def _colons(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """The line that begins or ends a container, such as `::: warning`."""
-    begin = state.bMarks[first] + state.tShift[first]
-    if not state.src.startswith(":::", begin) or state.is_code_block(first):
-        return False
-    if not silent:
-        state.push("colons", "", 0)
-        state.line = first + 1
-    return True
-
-
-def _note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """A note or tab of MkDocs: a line with a title, and what is indented below it."""
-    begin = state.bMarks[first] + state.tShift[first]
-    found = _NOTE.fullmatch(state.src, begin, state.eMarks[first])
-    if found is None or state.is_code_block(first):
-        return False
-    if silent:
-        return True
-    end = first + 1
-    while end < last and (state.isEmpty(end) or state.sCount[end] >= state.blkIndent + _INDENT):
-        end += 1
-    title = state.push("inline", "", 0)
-    title.content, title.map, title.children = found["title"] or "", [first, end], []
-    outer, state.blkIndent, state.lineMax = state.blkIndent, state.blkIndent + _INDENT, end
-    state.md.block.tokenize(state, first + 1, end)
-    state.blkIndent, state.lineMax, state.line = outer, last, end
-    return True

@@ -14,11 +14,12 @@ from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Token as Mark
 
 _NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
-_MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|[>=]|~~~|```|:::|!!!)")
+_MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|===|~~~|```|:::|!!!)")
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
-_WORDS = frozenset({"code_inline", "math_inline", "link_close"})
-_EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s"))
-_CHARACTERS = frozenset({"text_special", "softbreak"})
+_WORDS = frozenset({"code_inline", "math_inline", "link_close", "wikilink", "icon", "template"})
+_EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s", "mark"))
+_SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|$)")
+_UNCOUNTED = frozenset({"text_special", "softbreak", "attributes"})
 
 
 class BlockText:
@@ -31,7 +32,7 @@ class BlockText:
         self.inline, self._text, self._is_cell = InlineText(), text, is_cell
         self._parser, self._breaks, self._line = parser, breaks, 0
         self._ends: dict[int, tuple[Piece, Piece]] = {}
-        marks = parser.marks(text)
+        marks = _with_attributes(parser.marks(text))
         self._partners = pair_tags(marks)
         position = 0
         for number, mark in enumerate(marks):
@@ -64,7 +65,7 @@ class BlockText:
 
     def _names(self, written: str) -> list[str]:
         marks = self._parser.marks(written, is_strict=True)
-        return sorted(mark.name for mark in marks if mark.name not in _CHARACTERS)
+        return sorted(mark.name for mark in marks if mark.name not in _UNCOUNTED)
 
     def _piece(self, part: TextPart) -> Piece:
         if isinstance(part, str):
@@ -115,7 +116,18 @@ class BlockText:
     def _closing(self, opening: Mark, closing: Mark) -> str:
         """How a pair ends. A link by its own text needs a label, for its text is translated."""
         written = self._text[closing.start : closing.end].replace("\n", " ")
-        if written in ("]", "][]"):
-            label = self._text[opening.end : closing.start]
-            return f"][{' '.join(label.split())}]"
-        return written
+        if opening.name != "[]" or not (shortcut := _SHORTCUT.match(written)):
+            return written
+        label = self._text[opening.end : closing.start]
+        return f"][{' '.join(label.split())}]{written[shortcut.end() :]}"
+
+
+def _with_attributes(marks: Sequence[Mark]) -> list[Mark]:
+    """Attributes directly behind a mark as a part of it."""
+    done: list[Mark] = []
+    for mark in marks:
+        if mark.name == "attributes" and done and done[-1].end == mark.start:
+            done[-1] = done[-1]._replace(end=mark.end)
+        else:
+            done.append(mark)
+    return done

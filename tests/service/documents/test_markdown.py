@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from tests.service.documents.samples import OPTIONS, coded, parse_file, translated
 
 ROOT = Path(__file__).parents[3]
+MODULE = "import A from './a'\nimport {\n  B\n} from 'b'\n\nexport const c = {\n\n  d\n}"
 PARTS = {
     "a *b* c": "A *B* C",
     "a **b *c* d** e": "A **B *C* D** E",
@@ -33,6 +34,15 @@ PARTS = {
     "note[^1] here": "NOTE[^1] HERE",
     "a <!-- comment --> b": "A <!-- comment --> B",
     "a $x_i^2$ b costs $5 and $6": "A $x_i^2$ B COSTS $5 AND $6",
+    "see [[a page]] and [[a page|the *text*]]": "SEE [[a page]] AND [[a page|THE *TEXT*]]",
+    "an ![[old file.png]] here": "AN ![[old file.png]] HERE",
+    "a [[b]](u) c": "A [[B]](u) C",
+    "==a *b*== c, a == b": "==A *B*== C, A == B",
+    "is :material-check:{ .lg } done :tada:": "IS :material-check:{ .lg } DONE :tada:",
+    "[a](b){ .c } *d*{#e} `f`{.g} [h i]{lang=de}": "[A](b){ .c } *D*{#e} `f`{.g} [H I]{lang=de}",
+    "[a]({{ site.url }}/b) {% if c_d %}e": "[A]({{ site.url }}/b) {% if c_d %}E",
+    "text {.note}": "TEXT {.note}",
+    "text ^block-id": "TEXT ^block-id",
 }
 BLOCKS = {
     "# Title #\n": "# TITLE #\n",
@@ -68,6 +78,20 @@ BLOCKS = {
     "a[^1]\n\n[^1]: one\ntwo\n[^2]:\n    a\n\n    b\n": (
         "A[^1]\n\n[^1]: ONE TWO\n[^2]:\n    A\n\n    B\n"
     ),
+    "see [a]{.x}, [[a]]\n\n[a]: b": "SEE [A][a]{.x}, [[A][a]]\n\n[a]: b",
+    "|a|\n|-|\n|[[b\\|c]]|\n": "|A|\n|-|\n|[[b\\|C]]|\n",
+    "# Title {#the-id}\n\n# `a`b {/* #c */}\n": "# TITLE {#the-id}\n\n# `a`B {/* #c */}\n",
+    "one\ntwo\n{: .note }\n": "ONE TWO\n{: .note }\n",
+    "|a|\n|-|\n|b|\n\n^table\n": "|A|\n|-|\n|B|\n\n^table\n",
+    "> [!tip]- A *title*\n> one\n> two\n": "> [!tip]- A *TITLE*\n> ONE TWO\n",
+    "> [!my-kind|x] title\n> - one\n": "> [!my-kind|x] TITLE\n> - ONE\n",
+    "::: tip A *title*\none\n:::\n": "::: tip A *TITLE*\nONE\n:::\n",
+    ":::tip[A [title]]{.x}\none\n:::\n": ":::tip[A [TITLE]]{.x}\nONE\n:::\n",
+    "::: tabs key:os\n\n::: {.a}\n\n:::row:::\n": "::: tabs key:os\n\n::: {.a}\n\n:::row:::\n",
+    f"{MODULE}\n\nimport it\n": f"{MODULE}\n\nIMPORT IT\n",
+    "{% raw %}\none\n{{< x y >}}\ntwo\n": "{% raw %}\nONE\n{{< x y >}}\nTWO\n",
+    "*[A]: one\n*[B]: two\n\n[TOC]\n\n[[toc]]\n": "*[A]: ONE\n*[B]: TWO\n\n[TOC]\n\n[[toc]]\n",
+    '--8<-- "a.md"\n\n<<< @/a.js\n': '--8<-- "a.md"\n\n<<< @/a.js\n',
     "": "",
 }
 
