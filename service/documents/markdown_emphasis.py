@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import regex
 
-PieceKind = Literal["text", "code", "open", "close"]
+PieceKind = Literal["text", "code", "space", "open", "close"]
 _MIRRORED: Mapping[PieceKind, PieceKind] = {"open": "close", "close": "open"}
 _MOVABLE = ".,:;!?…-–—。，、；：！？· \t"
 """Punctuation that reads as well after an emphasis as in it."""
@@ -25,8 +25,9 @@ _MARKS = regex.compile(r"[*_~=`<\[\]]|!\Z|\\(?=[!-/:-@\[-`{-~])")
 
 
 class Piece(NamedTuple):
-    """A part of a block as it is written. `open` and `close` are marks of emphasis; `name`: of what
-    a parser finds there; `is_bare`: what the source emphasises has no punctuation at this end."""
+    """A part of a block as it is written. `open` and `close` are marks of emphasis, a `space`
+    stands for the spaces beside it. `name`: of what a parser finds there; `is_bare`: what the
+    source emphasises has no punctuation at this end."""
 
     written: str
     kind: PieceKind = "text"
@@ -43,7 +44,7 @@ def emphasis(opening: str, inner: str, closing: str, name: str) -> tuple[Piece, 
 def settled(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """The pieces with all emphasis as CommonMark reads it, and none around nothing."""
     for _ in range(_ROUNDS):
-        for step in (_trimmed, _parted):
+        for step in (_spaced, _trimmed, _parted):
             pieces = _mirrored(step(_mirrored(step(pieces))))
         pieces = _starred(_without_empty(pieces))
     return pieces
@@ -65,6 +66,16 @@ def _mirrored(pieces: Iterable[Piece]) -> list[Piece]:
         piece._replace(written=piece.written[::-1], kind=_MIRRORED.get(piece.kind, piece.kind))
         for piece in reversed(list(pieces))
     ]
+
+
+def _spaced(pieces: Sequence[Piece]) -> list[Piece]:
+    """With no other spaces before a space of its own kind."""
+    done: list[Piece] = []
+    for piece in pieces:
+        if piece.kind == "space" and done and done[-1].kind == "text":
+            done += _texts(done.pop().written.rstrip(" "))
+        done.append(piece)
+    return done
 
 
 def _trimmed(pieces: Sequence[Piece]) -> list[Piece]:

@@ -13,6 +13,7 @@ from markdown_it.rules_inline import StateInline
 _ATTRIBUTE = r"""(?:[#.][\w:.-]++|[\w:.-]++=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'}]++))"""
 ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
 """Such as `{#id .class width=50%}`."""
+_SPACES = "\u00a0\u2007\u2009\u202f"
 _TEMPLATE = r"(?:\{\{[^\n]{1,200}?\}\}|\{%[^\n]{1,200}?%\})"
 _KEPT = {
     "footnote": regex.compile(r"\[\^[^\]\s]++\]"),
@@ -20,6 +21,7 @@ _KEPT = {
     "icon": regex.compile(r"(?<![\w:]):[a-z\d_+][a-z\d_+-]*+:(?![\w:])"),
     "template": regex.compile(_TEMPLATE),
     "attributes": regex.compile(ATTRIBUTES),
+    "space": regex.compile(rf"(?:[{_SPACES}]|&(?:nbsp|ensp|emsp|thinsp|#160|#[xX]0*[aA]0);)++"),
 }
 """What stays, by the names of its tokens."""
 _PAIRS = {
@@ -50,6 +52,8 @@ _LONGEST_MODULE = 500
 
 
 def add_extensions(parser: MarkdownIt) -> None:
+    for char in _SPACES:
+        parser.inline.add_terminator_char(char)
     for name, pattern in _KEPT.items():
         parser.inline.ruler.before("link", name, functools.partial(_kept, name, pattern))
     parser.inline.ruler.before("link", "pair", _pair)

@@ -19,7 +19,7 @@ _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
 _WORDS = frozenset({"code_inline", "math_inline", "link_close", "wikilink", "icon", "template"})
 _EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s", "mark"))
 _SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|$)")
-_UNCOUNTED = frozenset({"text_special", "softbreak", "attributes"})
+_UNCOUNTED = frozenset({"text_special", "softbreak", "attributes", "space"})
 
 
 class BlockText:
@@ -87,8 +87,16 @@ class BlockText:
         elif mark.name == "softbreak":
             before = self._text[: mark.start].rstrip(" ")
             self.inline.add(joint(before[-1:], self._text[mark.end : mark.end + 1]))
+        elif mark.name == "space":
+            self._add_space(mark)
         else:
             self._add_code(written, mark.name)
+
+    def _add_space(self, mark: Mark) -> None:
+        """Add a space of another kind, which reads as a space, with the spaces around."""
+        start, end = (" " * (self._text[at : at + 1] == " ") for at in (mark.start - 1, mark.end))
+        self.inline.add(" ")
+        self._add_code(f"{start}{self._text[mark.start : mark.end]}{end}", mark.name)
 
     def _add_code(self, written: str, name: str) -> None:
         number = len(self.inline.spellings)
@@ -100,7 +108,8 @@ class BlockText:
             self.inline.word(written)
         else:
             self.inline.single(written)
-        piece = Piece(self.inline.spellings[number].written, "code", name)
+        written = self.inline.spellings[number].written
+        piece = Piece(written, "space") if name == "space" else Piece(written, "code", name)
         self._ends[number] = (piece, piece)
 
     def _open(self, written: str, opening: Mark, closing: Mark) -> None:

@@ -41,6 +41,7 @@ PARTS = {
     "is :material-check:{ .lg } done :tada:": "IS :material-check:{ .lg } DONE :tada:",
     "[a](b){ .c } *d*{#e} `f`{.g} [h i]{lang=de}": "[A](b){ .c } *D*{#e} `f`{.g} [H I]{lang=de}",
     "[a]({{ site.url }}/b) {% if c_d %}e": "[A]({{ site.url }}/b) {% if c_d %}E",
+    "5&nbsp;km \u00a0a&nbsp;&nbsp; b\u202fc": "5&nbsp;KM \u00a0A&nbsp;&nbsp; B\u202fC",
     "text {.note}": "TEXT {.note}",
     "text ^block-id": "TEXT ^block-id",
 }

@@ -22,7 +22,7 @@ TEXTS = st.text("abcü这很重要。，：（）“”„–- .,:!?()'\"%+", mi
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(UNITS), min_size=1, max_size=4), st.data())
 def test_a_reader_finds_the_marks_of_the_source(units: list[str], data: st.DataObject) -> None:
     source = " ".join(units)
