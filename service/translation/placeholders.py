@@ -31,9 +31,9 @@ _DELIMITED = regex.compile(
     |(?<!\d)%(?:\d{1,2}\$)?[-+\#0]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?
         (?:hh?|ll?|[Lzjtq])?(?:[sdiufx@]|[oXeEFgGaAcCSpn](?![A-Za-z]))
     |(?<!\d)%L?\d{1,2}(?![\w$])
-    # :name :smile: [1] [X1X] [x] -x
+    # :arrow-right: :name [1] [X1X] [x] -x
+    |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,60}:(?![\p{Latin}\d_:])
     |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
-    |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,40}:(?![\p{Latin}\d_:])
     |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
     |-(?<=[\p{Han}\u3000-\u303f\uff00-\uff65("'„“‘]-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\p{Latin}\d_'’-])
     # &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %>
