@@ -35,7 +35,7 @@ _HEAD = regex.compile(
 )
 """The box of a task, or the kind of an alert, whose title may follow."""
 _TAIL = regex.compile(
-    rf"\s*+(?:(?<=[\s\w.,:;!?。，：；！？]){ATTRIBUTES}|\{{/\*[^*]*+\*/\}}|(?<=\s)\^[A-Za-z\d-]++)\s*+\Z"
+    rf"(?<!\s)\s*+(?:(?<=[\s\w.,:;!?。，：；！？]){ATTRIBUTES}|\{{/\*[^*]*+\*/\}}|(?<=\s)\^[A-Za-z\d-]++)\s*+\Z"
 )
 """Attributes, or the name of a block."""
 _HTML_CHARACTERS = 20_000

@@ -6,7 +6,6 @@ shows its asterisks. Such punctuation moves out of the emphasis, or a space part
 
 from __future__ import annotations
 
-import itertools
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -126,7 +125,7 @@ def _parted(pieces: Sequence[Piece]) -> list[Piece]:
         if piece.kind != "close":
             continue
         mark = piece.written[0]
-        rest = itertools.islice(pieces, index + 1, None)
+        rest = map(pieces.__getitem__, range(index + 1, len(pieces)))
         after = next((p for p in rest if not _is_end(p, mark)), Piece(" "))
         before = next(p for p in reversed(done) if not _is_end(p, mark))
         is_stuck = _is_punctuation(before.written[-1]) and not _parts(after.written[0])

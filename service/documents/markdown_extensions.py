@@ -10,55 +10,72 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-_ATTRIBUTE = r"""(?:[#.][\w:.-]++|[\w:.-]++=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'}]++))"""
+_ATTRIBUTE = r"""(?:[#.][\w:.-]++|[\w:.-]++=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'{}]++)|data-[\w-]++)"""
 ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
 """Such as `{#id .class width=50%}`."""
 _SPACES = "\u00a0\u2007\u2009\u202f"
 _TEMPLATE = r"(?:\{\{[^\n]{1,200}?\}\}|\{%[^\n]{1,200}?%\})"
 _KEPT = {
-    "footnote": regex.compile(r"\[\^[^\]\s]++\]"),
+    "footnote": regex.compile(r"\[\^[^\[\]\s]++\]"),
     "wikilink": regex.compile(r"!\[\[[^\[\]\n]++\]\]|\[\[[^\[\]|\n]++\]\](?![(\[])"),
     "icon": regex.compile(r"(?<![\w:]):[a-z\d_+][a-z\d_+-]*+:(?![\w:])"),
+    "keys": regex.compile(r"\+\+[\w\"-]++(?:\+[\w\"-]++)*+\+\+"),
+    "formula": regex.compile(r"\\\((?:[^\\\n]|\\(?!\))){1,300}+\\\)"),
     "template": regex.compile(_TEMPLATE),
     "attributes": regex.compile(ATTRIBUTES),
     "space": regex.compile(rf"(?:[{_SPACES}]|&(?:nbsp|ensp|emsp|thinsp|#160|#[xX]0*[aA]0);)++"),
 }
 """What stays, by the names of its tokens."""
 _PAIRS = {
-    "mark": regex.compile(r"==(?P<text>(?![=\s])(?:(?!==)[^\n])++(?<![=\s]))==(?!=)"),
+    "mark": regex.compile(r"(==|\^\^)(?P<text>(?![=^\s])(?:(?!\1)[^\n])++(?<![=^\s]))\1(?![=^])"),
     "wikilink": regex.compile(r"\[\[[^\[\]|\n]++\|(?P<text>[^\[\]\n]++)\]\]"),
 }
-_AFTER_TEXT = regex.compile(rf"{ATTRIBUTES}|\((?:{_TEMPLATE}|[^\s(){{}}])++\)")
-"""What makes `[text]` more than brackets: attributes, or an address with a template."""
+_AFTER_TEXT = regex.compile(
+    rf"{ATTRIBUTES}|\((?:{_TEMPLATE}|[^\s(){{}}])++\)|\[(?=\S)[^\[\]\n]++\](?<!\w\[.{{0,80}})"
+)
+"""What makes `[text]` more than brackets: attributes, an address with a template, or the name of a
+definition elsewhere."""
+_WORD = regex.compile(r"[A-Za-z\d_]")
 _NOTE = regex.compile(
     r"(?:(?:!!!|\?\?\?\+?)[ \t]++[\w -]++|===[!+]?[ \t]++(?=\"))(?:\"(?P<title>[^\n]*)\")?[ \t]*+"
 )
 _INDENT = 4
+_VERBATIM = regex.compile(
+    r"""\{(?:\{[<%]|%)-?[ \t]*+(?P<name>highlight|code[\w-]*+|mermaid|math|katex|latex|plantuml)\b
+    |(?P<bracket>\\\[)[ \t]*+$|\\begin\{(?P<name>\w++\*?)\}|(?P<comment>%%)""",
+    regex.X,
+)
+"""The beginning of a template with code, a formula of LaTeX, or a comment of Obsidian."""
+_ENDS = {"bracket": regex.compile(r"\\\]"), "comment": regex.compile(r"(?m)%%[ \t]*+$")}
 _LINE = regex.compile(
     r"""(?::{3,}+[ \t]*+(?:\{[^}\n]*+\}|[\w-]*+)
         (?:\[(?P<title>[^\n]*)\](?:\{[^}\n]*+\})?|[ \t]++(?![\w-]++[=:])(?P<title>[^\n]*+))?
     |\*\[[^\]\n]++\]:[ \t]++(?P<title>[^\n]*+)
+    |\[(?P<label>[^\]\n]++)\]:[ \t]*+[^\n]*?(?:\{\{|\{%)[^\n]*+
     |:::[^\n]*+|(?:\{%[^\n]*?%\}|\{\{[<%][^\n]*?[%>]\}\}|[ \t])++
     |\^[A-Za-z\d-]++|\[TOC\]|\{:[ ]?toc[^}\n]*\}|-+8<-+[^\n]*+|<<<[ \t]?[@./][^\n]*+)[ \t]*+""",
     regex.X,
 )
 """A line that stays but for its title: of a container such as `::: warning`, an abbreviation such
-as `*[HTML]: ...`, a template, the name of a block, a table of contents or an inclusion."""
+as `*[HTML]: ...`, a definition with a template, a template, the name of a block, a table of
+contents or an inclusion."""
 _MODULE = regex.compile(
     r"import\s++(?:(?:(?!\sfrom\s)[^\n'\"])++\sfrom\s*+)?['\"]|import\s++\{\s*+$"
     r"|export\s++(?:(?:const|let|var|type|interface|async|function|class)\s++[\w$]|default\s|[{*])"
 )
-_LONGEST_MODULE = 500
+_LONGEST = 200
+"""The most lines of what begins and ends with a line of its own."""
 
 
 def add_extensions(parser: MarkdownIt) -> None:
     for char in _SPACES:
         parser.inline.add_terminator_char(char)
     for name, pattern in _KEPT.items():
-        parser.inline.ruler.before("link", name, functools.partial(_kept, name, pattern))
+        parser.inline.ruler.before("escape", name, functools.partial(_kept, name, pattern))
     parser.inline.ruler.before("link", "pair", _pair)
     parser.inline.ruler.after("link", "bracketed", _bracketed)
-    parser.block.ruler.before("fence", "line", _line, {"alt": ["paragraph", "list"]})
+    for block, rule in (("verbatim", _verbatim), ("line", _line)):
+        parser.block.ruler.before("fence", block, rule, {"alt": ["paragraph", "list"]})
     parser.block.ruler.before("fence", "note", _note)
     parser.block.ruler.before("fence", "module", _module)
 
@@ -88,13 +105,16 @@ def _pair(state: StateInline, silent: bool) -> bool:
 
 
 def _bracketed(state: StateInline, silent: bool) -> bool:
-    """`[text]` with attributes, or with an address that has a template."""
-    start = state.pos
-    if not state.src.startswith("[", start):
+    """`[text]` with what makes it more than brackets, or `^[text]`, a footnote."""
+    start, is_note = state.pos, state.src.startswith("^[", state.pos)
+    if not (is_note or state.src.startswith("[", start)):
         return False
-    end = state.md.helpers.parseLinkLabel(state, start)
-    after = _AFTER_TEXT.match(state.src, end + 1, state.posMax) if end >= 0 else None
-    if after is None:
+    end = state.md.helpers.parseLinkLabel(state, start + is_note)
+    if is_note and end > 0:
+        _push_pair(state, silent, "note", (start + 2, end), end + 1)
+        return True
+    after = _AFTER_TEXT.match(state.src, end + 1, state.posMax) if end > 0 else None
+    if after is None or _WORD.match(state.src, start - 1, start):
         return False
     _push_pair(state, silent, "span", (start + 1, end), after.end())
     return True
@@ -120,9 +140,33 @@ def _line(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if found is None or state.is_code_block(first):
         return False
     if not silent:
+        if label := found["label"]:
+            definition = {"href": "", "title": ""}
+            state.env.setdefault("references", {})[normalizeReference(label)] = definition
         _push_title(state, found["title"], first, first + 1)
         state.line = first + 1
     return True
+
+
+def _verbatim(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    begin = state.bMarks[first] + state.tShift[first]
+    found = _VERBATIM.match(state.src, begin, state.eMarks[first])
+    if found is None or state.is_code_block(first):
+        return False
+    last = min(last, first + _LONGEST)
+    end = _end_of(found).search(state.src, found.end(), state.eMarks[last - 1])
+    if end is None:
+        return False
+    if not silent:
+        state.line = next(n for n in range(first, last) if state.eMarks[n] >= end.end()) + 1
+    return True
+
+
+def _end_of(begin: regex.Match[str]) -> regex.Pattern[str]:
+    if end := _ENDS.get(begin.lastgroup or ""):
+        return end
+    name = regex.escape(begin["name"])
+    return regex.compile(rf"(?:\{{(?:\{{[<%]|%)-?[ \t]*+(?:/[ \t]*+|end)|\\end\{{){name}(?![\w*-])")
 
 
 def _push_title(state: StateBlock, title: str | None, first: int, last: int) -> None:
@@ -155,13 +199,15 @@ def _module(state: StateBlock, first: int, last: int, silent: bool) -> bool:
         return False
     if not _MODULE.match(state.src, begin, state.eMarks[first]):
         return False
-    last = min(last, first + _LONGEST_MODULE)
-    ends = [line for line in range(first + 1, last) if state.isEmpty(line)] + [last]
-    state.line = next((end for end in ends if _is_closed(state, begin, end)), ends[0])
+    last = min(last, first + _LONGEST)
+    end, depth = last, 0
+    for line in range(first, last):
+        if state.isEmpty(line) and depth <= 0:
+            end = line
+            break
+        if state.isEmpty(line):
+            end = min(end, line)
+        code = state.src[state.bMarks[line] : state.eMarks[line]]
+        depth += sum(code.count(one) - code.count(other) for one, other in ("()", "[]", "{}"))
+    state.line = end
     return True
-
-
-def _is_closed(state: StateBlock, begin: int, line: int) -> bool:
-    """Whether no bracket is open between the start and a line."""
-    code = state.src[begin : state.eMarks[line - 1]]
-    return all(code.count(one) <= code.count(other) for one, other in ("()", "[]", "{}"))

@@ -123,7 +123,9 @@ def _new_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark")
     parser.inline = _LocatingParser()
     parser.configure("commonmark").enable(["table", "strikethrough"]).disable("inline")
-    parser.use(deflist_plugin).use(dollarmath_plugin, allow_space=False, allow_digits=False)
+    parser.use(deflist_plugin).use(
+        dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True
+    )
     parser.use(footnote_plugin, inline=False, move_to_end=False).disable("footnote_ref")
     parser.inline.ruler2.disable("fragments_join")
     add_extensions(parser)

@@ -16,10 +16,13 @@ from service.translation.markup.scanner import Token as Mark
 _NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
 _MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|===|~~~|```|:::|!!!)")
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
-_WORDS = frozenset({"code_inline", "math_inline", "link_close", "wikilink", "icon", "template"})
+_WORDS = frozenset(
+    {"code_inline", "math_inline", "math_inline_double", "link_close"}
+    | {"wikilink", "icon", "keys", "formula", "template"}
+)
 _EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s", "mark"))
 _SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|$)")
-_UNCOUNTED = frozenset({"text_special", "softbreak", "attributes", "space"})
+_UNCOUNTED = frozenset({"", "text_special", "softbreak", "attributes", "space"})
 
 
 class BlockText:

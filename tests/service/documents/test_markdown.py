@@ -41,6 +41,9 @@ PARTS = {
     "is :material-check:{ .lg } done :tada:": "IS :material-check:{ .lg } DONE :tada:",
     "[a](b){ .c } *d*{#e} `f`{.g} [h i]{lang=de}": "[A](b){ .c } *D*{#e} `f`{.g} [H I]{lang=de}",
     "[a]({{ site.url }}/b) {% if c_d %}e": "[A]({{ site.url }}/b) {% if c_d %}E",
+    "press ++ctrl+alt++ \\(x_1\\) $$y z$$": "PRESS ++ctrl+alt++ \\(x_1\\) $$y z$$",
+    "a^[a *note*] ^^b^^": "A^[A *NOTE*] ^^B^^",
+    "[a `b`][there] x[i][j]": "[A `b`][there] X[I][J]",
     "5&nbsp;km \u00a0a&nbsp;&nbsp; b\u202fc": "5&nbsp;KM \u00a0A&nbsp;&nbsp; B\u202fC",
     "text {.note}": "TEXT {.note}",
     "text ^block-id": "TEXT ^block-id",
@@ -92,6 +95,15 @@ BLOCKS = {
     f"{MODULE}\n\nimport it\n": f"{MODULE}\n\nIMPORT IT\n",
     "{% raw %}\none\n{{< x y >}}\ntwo\n": "{% raw %}\nONE\n{{< x y >}}\nTWO\n",
     "*[A]: one\n*[B]: two\n\n[TOC]\n\n[[toc]]\n": "*[A]: ONE\n*[B]: TWO\n\n[TOC]\n\n[[toc]]\n",
+    "[a]: {% link b.md %}\n\nsee [a]\n": "[a]: {% link b.md %}\n\nSEE [A][a]\n",
+    "{{< code-toggle >}}\na = b\n\nc\n{{< /code-toggle >}}\nd": (
+        "{{< code-toggle >}}\na = b\n\nc\n{{< /code-toggle >}}\nD"
+    ),
+    "{% highlight %}\na\n{% endhighlight %}\n": "{% highlight %}\na\n{% endhighlight %}\n",
+    "one\n\\[\nx\n\\]\n\n\\begin{a*}\n\nx\n\\end{a*}\n": (
+        "ONE\n\\[\nx\n\\]\n\n\\begin{a*}\n\nx\n\\end{a*}\n"
+    ),
+    "%%\na comment\n\nb\n%%\nc\n": "%%\na comment\n\nb\n%%\nC\n",
     '--8<-- "a.md"\n\n<<< @/a.js\n': '--8<-- "a.md"\n\n<<< @/a.js\n',
     "": "",
 }
