@@ -50,10 +50,16 @@ class _Span(NamedTuple):
 
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """CommonMark with tables and alerts as on GitHub, footnotes, formulas, definition lists, and
-    notes and tabs of MkDocs; other extensions are read as text. Raises InvalidDocument."""
+    what other dialects add. Raises InvalidDocument."""
     decoded = decode(content, options.source)
-    front = _FRONT_MATTER.match(decoded.text)
-    return TextFile(decoded, _Blocks(decoded.text, front.end() if front else 0).places())
+    return TextFile(decoded, places(decoded.text))
+
+
+def places(text: str) -> Iterator[Place]:
+    """The places of a text's paragraphs, headings, cells and blocks of HTML. Raises
+    InvalidDocument."""
+    front = _FRONT_MATTER.match(text)
+    return _Blocks(text, front.end() if front else 0).places()
 
 
 class _Blocks:

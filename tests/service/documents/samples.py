@@ -41,6 +41,23 @@ print("keep me")
 
 [r]: https://ref.example "Title"
 """
+NOTEBOOK = rb"""{
+ "metadata": {"name": "Keep me"},
+ "cells": [
+  {"cell_type": "markdown", "source": ["# The *old* house\n", "\n", "It is\n", "big \"here\".\n"]},
+  {"cell_type": "code", "source": ["print('keep me')"], "outputs": [NaN]},
+  {
+   "cell_type": "markdown",
+   "source": [
+    "One  \n",
+    "two"
+   ]
+  },
+  {"source": "A text \u00fc.\n\nAnd more \ud83d\ude00 here", "cell_type": "markdown"}
+ ],
+ "nbformat": 4
+}
+"""
 HTML = (
     b"<!DOCTYPE html><title>A page</title><p class=x>Hello <b>big</b> world.</p><pre>keep</pre>\n"
 )
@@ -293,6 +310,7 @@ def pdf(*lines: str) -> bytes:
 SAMPLES: dict[str, bytes] = {
     "a.txt": TXT,
     "a.md": MARKDOWN,
+    "a.ipynb": NOTEBOOK,
     "a.html": HTML,
     "a.srt": SRT,
     "a.vtt": VTT,
