@@ -73,6 +73,7 @@ def _formats() -> dict[str, FileFormat]:
     known: list[tuple[tuple[str, ...], str, str]] = [
         ((".txt",), "plain.parse_text", "text/plain"),
         ((".md", ".markdown"), "markdown.parse", "text/markdown"),
+        ((".mdx",), "markdown.parse_mdx", "text/markdown"),
         ((".ipynb",), "notebooks.parse_notebook", "application/x-ipynb+json"),
         ((".html", ".htm", ".xhtml"), "pages.parse_html", "text/html"),
         ((".srt",), "subtitles.parse_srt", "application/x-subrip"),

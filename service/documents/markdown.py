@@ -55,21 +55,27 @@ def parse(content: bytes, options: FileOptions) -> TextFile:
     return TextFile(decoded, places(decoded.text))
 
 
-def places(text: str) -> Iterator[Place]:
+def parse_mdx(content: bytes, options: FileOptions) -> TextFile:
+    """Markdown with imports, exports, tags of JSX and expressions. Raises InvalidDocument."""
+    decoded = decode(content)
+    return TextFile(decoded, places(decoded.text, is_mdx=True))
+
+
+def places(text: str, *, is_mdx: bool = False) -> Iterator[Place]:
     """The places of a text's paragraphs, headings, cells and blocks of HTML. Raises
     InvalidDocument."""
     front = _FRONT_MATTER.match(text)
-    return _Blocks(text, front.end() if front else 0).places()
+    return _Blocks(text, front.end() if front else 0, MarkdownParser(is_mdx=is_mdx)).places()
 
 
 class _Blocks:
     """The blocks of a text from `begin` on."""
 
-    def __init__(self, source: str, begin: int) -> None:
+    def __init__(self, source: str, begin: int, parser: MarkdownParser) -> None:
         self._source = source
         self._lines = [_Span(*match.span(1)) for match in _LINE.finditer(source, begin)]
         self._cell_end = begin
-        self._parser = MarkdownParser()
+        self._parser = parser
         try:
             self._tokens = self._parser.blocks(source[begin:])
         except (RecursionError, IndexError, ValueError) as error:

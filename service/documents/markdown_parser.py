@@ -16,6 +16,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
 from service.documents.markdown_extensions import add_extensions
+from service.documents.markdown_jsx import add_jsx
 from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
 
@@ -26,8 +27,10 @@ _CHINESE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\
 class MarkdownParser:
     """Parses one text, whose links have their definitions in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_mdx: bool = False) -> None:
         self._parser = _new_parser()
+        if is_mdx:
+            add_jsx(self._parser)
         self._environment: dict[str, Any] = {}
 
     def blocks(self, text: str) -> list[Token]:

@@ -41,6 +41,14 @@ print("keep me")
 
 [r]: https://ref.example "Title"
 """
+MDX = b"""import Tabs from './tabs'
+
+# A *house*
+
+<Tabs is={1 > 2 ? 'a' : "b"}>
+    Some **text**
+</Tabs>
+"""
 NOTEBOOK = rb"""{
  "metadata": {"name": "Keep me"},
  "cells": [
@@ -310,6 +318,7 @@ def pdf(*lines: str) -> bytes:
 SAMPLES: dict[str, bytes] = {
     "a.txt": TXT,
     "a.md": MARKDOWN,
+    "a.mdx": MDX,
     "a.ipynb": NOTEBOOK,
     "a.html": HTML,
     "a.srt": SRT,

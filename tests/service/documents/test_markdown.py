@@ -131,6 +131,27 @@ def test_a_translation_does_not_begin_another_block(translation: str, expected: 
     assert parsed.write([coded(translation)]).decode() == expected
 
 
+MDX = {
+    "<A b={c > 1 ? 'd' : \"}\"}>\n    one\n    *two*\n</A>\n": (
+        "<A b={c > 1 ? 'd' : \"}\"}>\n    ONE *TWO*\n</A>\n"
+    ),
+    "<A\n  b={() => { c('>') }}\n/>\n\none\n": "<A\n  b={() => { c('>') }}\n/>\n\nONE\n",
+    "one {a.b} <C d={e}>two</C> <>three</>\n": "ONE {a.b} <C d={e}>TWO</C> <>THREE</>\n",
+    "{/* one\n\ntwo */}\nthree\n": "{/* one\n\ntwo */}\nTHREE\n",
+    "one {/* two */} three, 1 < 2 \\{ a \\}\n": "ONE {/* two */} THREE, 1 < 2 \\{ A \\}\n",
+    "{a.map((b) => <li>{b}</li>)}\n": "{a.map((b) => <li>{b}</li>)}\n",
+    "<details>\n<summary>one</summary>\n</details>\n": (
+        "<details>\n<summary>ONE</summary>\n</details>\n"
+    ),
+    "unclosed { one < two\n": "UNCLOSED { ONE < TWO\n",
+}
+
+
+@pytest.mark.parametrize("source", MDX)
+def test_tags_and_expressions_of_mdx_stay(source: str) -> None:
+    assert translated("a.mdx", source.encode()).decode() == MDX[source]
+
+
 PIECES = [
     *"ab* _`[]()!<>&;\\~#-|\n",
     *("<b>", "</b>", "](u)", "**", "\n\n", "[a]: u\n", "> ", "- ", "|a|b|\n|-|-|\n", "<a@b.c>"),

@@ -1,0 +1,56 @@
+"""Rules for MDX: Markdown with tags of JSX and expressions of JavaScript in place of HTML."""
+
+from __future__ import annotations
+
+import regex
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+
+_PART = r"""[^{}"'`/]++|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|`[^`]*+`|/\*[\s\S]*?\*/|["'`/]"""
+_MOST_BRACES = 6
+
+
+def _nested(depth: int) -> str:
+    """An expression with at most so many braces in each other."""
+    return rf"\{{(?:{_PART}{f'|{_nested(depth - 1)}' if depth > 1 else ''})*+\}}"
+
+
+_EXPRESSION = _nested(_MOST_BRACES)
+_ATTRIBUTE = rf"""[\w$:.-]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|{_EXPRESSION}))?|{_EXPRESSION}"""
+_TAG = rf"<(?:/?>|/?[A-Za-z_$][\w$.:-]*+(?:\s++|{_ATTRIBUTE})*+/?>)"
+_INLINE = regex.compile(rf"{_EXPRESSION}|{_TAG}")
+_LINES = regex.compile(rf"(?m)(?:[ \t]*+(?:{_EXPRESSION}|{_TAG}))++[ \t]*+$")
+_LONGEST = 2_000
+"""The most characters of what has no text."""
+
+
+def add_jsx(parser: MarkdownIt) -> None:
+    parser.disable(["code", "html_block", "autolink"])
+    parser.inline.ruler.before("escape", "jsx", _inline)
+    parser.block.ruler.before("fence", "jsx", _lines, {"alt": ["paragraph", "list"]})
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    """A tag, which may be one of a pair, or an expression, which reads as a word."""
+    limit = min(state.posMax, state.pos + _LONGEST)
+    found = _INLINE.match(state.src, state.pos, limit)
+    if found is None:
+        return False
+    if not silent:
+        is_word = found.group().startswith("{") and not found.group().startswith("{/*")
+        state.push("template" if is_word else "html_inline", "", 0).content = found.group()
+    state.pos = found.end()
+    return True
+
+
+def _lines(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Lines with nothing but tags and expressions."""
+    begin = state.bMarks[first] + state.tShift[first]
+    found = _LINES.match(state.src, begin, min(state.eMarks[last - 1], begin + _LONGEST))
+    if found is None:
+        return False
+    if not silent:
+        ends = (line for line in range(first, last) if state.eMarks[line] >= found.end())
+        state.line = next(ends) + 1
+    return True
