@@ -57,7 +57,7 @@ def parse(content: bytes, options: FileOptions) -> TextFile:
 
 def parse_mdx(content: bytes, options: FileOptions) -> TextFile:
     """Markdown with imports, exports, tags of JSX and expressions. Raises InvalidDocument."""
-    decoded = decode(content)
+    decoded = decode(content, options.source)
     return TextFile(decoded, places(decoded.text, is_mdx=True))
 
 

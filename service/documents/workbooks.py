@@ -116,8 +116,7 @@ def _header(match: regex.Match[str]) -> Place | None:
 def _calculation(xml: XmlText) -> Iterator[Edit]:
     """Let formulas be calculated when the file is opened."""
     if found := xml.starts(_CALCULATION):
-        if xml.attribute(found[0], "fullCalcOnLoad") is None:
-            yield xml.new_attribute(found[0], "fullCalcOnLoad", "1")
+        yield xml.with_attribute(found[0], "fullCalcOnLoad", "1")
     elif before := xml.starts(_BEFORE_CALCULATION):
         at = max(xml.tokens[xml.end_of(index) - 1].end for index in before)
         prefix = "x:" if xml.tokens[before[0]].name.startswith("x:") else ""
@@ -128,8 +127,7 @@ def _refreshed(xml: XmlText) -> Iterator[Edit]:
     """Let a pivot table of this workbook's cells be read anew when the file is opened."""
     sources = [index for index in xml.starts(_SOURCE) if xml.attribute(index, "r:id") is None]
     for index in xml.starts(_CACHE) if sources else []:
-        if xml.attribute(index, "refreshOnLoad") is None:
-            yield xml.new_attribute(index, "refreshOnLoad", "1")
+        yield xml.with_attribute(index, "refreshOnLoad", "1")
 
 
 def _places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
