@@ -115,7 +115,7 @@ MODULES = sorted({known.parse.module for known in FORMATS.values()})
 """The modules of all formats."""
 SAVE_AS: Mapping[str, str] = {
     **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wps"), ".docx"),
-    **dict.fromkeys((".ppt", ".pps", ".pot", ".key"), ".pptx"),
+    **dict.fromkeys((".ppt", ".pps", ".key"), ".pptx"),
     **dict.fromkeys((".xls", ".xlt", ".xlsb", ".numbers"), ".xlsx"),
 }
 """The endings of formats that are not read, with what their programs can save a file as."""

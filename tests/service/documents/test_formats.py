@@ -156,6 +156,10 @@ def test_other_names_are_refused(name: str) -> None:
         format_of(name)
 
 
+def test_no_format_that_is_read_is_refused() -> None:
+    assert all(format_of(f"a{ending}") == known for ending, known in FORMATS.items())
+
+
 def test_the_case_of_a_name_does_not_matter_and_a_refusal_names_what_to_save_it_as() -> None:
     assert format_of("A.B.DocX").suffix == ".docx"
     for name, other in (("a.doc", ".docx"), ("a.RTF", ".docx"), ("b.xls", ".xlsx")):
