@@ -85,6 +85,7 @@ def _formats() -> dict[str, FileFormat]:
             "xml_catalogues.parse_xliff",
             "application/xliff+xml",
         ),
+        ((".xml",), "android.parse", "application/xml"),
         ((".ts",), "xml_catalogues.parse_qt", "application/x-linguist"),
         ((".json",), "catalogues.parse_json", "application/json"),
         ((".properties",), "catalogues.parse_properties", "text/plain"),

@@ -222,7 +222,7 @@ class _Units:
         is_plain = all(xml.text_of(token) is not None for token in inner)
         if is_plain and (is_html(text) or not (keeps_space and _KEPT_SPACE.search(text))):
             segment = _segment(text, keeps_space=keeps_space)
-            return (segment, _spelling(xml.inner(index))) if has_letters(text) else None
+            return (segment, spelled_like(xml.inner(index))) if has_letters(text) else None
         places = list(self._content.places(index, keeps_lines=keeps_space))
         return (places[0].segment, places[0].write) if places else None
 
@@ -248,10 +248,10 @@ def _message_places(xml: XmlText, message: int, options: FileOptions) -> Iterato
             opening, closing = xml.emptied(target)
             span = opening.start, opening.end
             ends = opening.text, closing
-            yield _between(*span, ends, Segment(text, "auto"), _spelling(xml.inner(source)))
+            yield _between(*span, ends, Segment(text, "auto"), spelled_like(xml.inner(source)))
 
 
-def _spelling(source: str) -> Callable[[str], str]:
+def spelled_like(source: str) -> Callable[[str], str]:
     """How a translation is written where the source is written so."""
     if source.startswith(_CDATA) and source.find(_CDATA_END) == len(source) - len(_CDATA_END):
         return lambda text: _CDATA + text.replace("]]>", "]]]]><![CDATA[>") + _CDATA_END

@@ -51,7 +51,7 @@ class XmlText:
     def __init__(self, decoded: DecodedText, tokens: Sequence[Token] = ()) -> None:
         """`tokens`: all of the text, if they are others than the scanner's."""
         self.decoded, self.source = decoded, decoded.text
-        self.tokens = tokens or list(scan(self.source))
+        self.tokens = tokens or list(scan(self.source, raw_text=frozenset()))
         self.partners = pair_tags(self.tokens, void=frozenset())
         self._starts: dict[frozenset[str], list[int]] = {}
 

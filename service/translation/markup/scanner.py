@@ -51,15 +51,16 @@ class Token(NamedTuple):
     is_empty: bool = False
 
 
-def scan(source: str) -> Iterator[Token]:
-    """Yield the tokens of `source`; two text tokens may be neighbours. Linear time."""
+def scan(source: str, raw_text: frozenset[str] = RAW_TEXT) -> Iterator[Token]:
+    """Yield the tokens of `source`; two text tokens may be neighbours. `raw_text`: the names of
+    elements whose content has no tags. Linear time."""
     finder = _Finder(source)
     position = 0
     while position < len(source):
         token = _next_token(finder, position)
         yield token
         position = token.end
-        if token.kind is Kind.START and token.name in RAW_TEXT:
+        if token.kind is Kind.START and token.name in raw_text:
             end = finder.raw_end(token)
             if end > position:
                 yield Token(Kind.RAW, position, end)

@@ -175,6 +175,23 @@ QT = b"""<?xml version="1.0" encoding="utf-8"?>
 </context>
 </TS>
 """
+ANDROID = b"""<?xml version="1.0" encoding="utf-8"?>
+<resources xmlns:tools="http://schemas.android.com/tools"
+    xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">
+    <!-- Keep this comment -->
+    <string name="app" translatable="false">Dragoman</string>
+    <string name="hello">Don\\'t wait, %1$s!\\nOpen the file</string>
+    <string name="sent">Sent by <xliff:g id="name">%s</xliff:g> <b>today</b></string>
+    <string name="page"><![CDATA[Read <a href=\\"x\\">the page</a>]]></string>
+    <string name="same">@string/hello</string>
+    <string-array name="days"><item>Monday</item><item>"It's  late"</item></string-array>
+    <plurals name="files">
+        <item quantity="one">%d file</item>
+        <item quantity="other">%d files</item>
+    </plurals>
+    <style name="Text"><item name="android:text">keep</item></style>
+</resources>
+"""
 JSON = b"""{ "title" : "Hello world",
   "@meta": {"description": "keep"}, "n": 1.50, "list": ["one \\"two\\"", true, null, {}, []],
 \t"nested": {"deep": "The sea\\nis {name}", "id": "42"} }
@@ -328,6 +345,7 @@ SAMPLES: dict[str, bytes] = {
     "a.xlf": XLIFF_1,
     "b.xliff": XLIFF_2,
     "a.ts": QT,
+    "a.xml": ANDROID,
     "a.json": JSON,
     "a.properties": PROPERTIES,
     "a.csv": CSV,

@@ -195,6 +195,8 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "quote.json": _repeated(b'\\"', b'"'),
     "keys.properties": _repeated(b"a\\ b\\\n"),
     "slashes.properties": _repeated(b"\\"),
+    "strings.xml": _repeated(b"<string>a\\n<b>b</b></string>", b"<resources>", b"</resources>"),
+    "spaces.xml": _repeated(b" \\", b"<resources><string>a", b"</string></resources>"),
     "attributes.ts": _repeated(b'a="b" ', b"<TS ", b"/>"),
     "messages.ts": _repeated(
         b"<message><source>a</source><translation/></message>", b"<TS><context>", b"</context></TS>"
