@@ -196,6 +196,31 @@ JSON = b"""{ "title" : "Hello world",
   "@meta": {"description": "keep"}, "n": 1.50, "list": ["one \\"two\\"", true, null, {}, []],
 \t"nested": {"deep": "The sea\\nis {name}", "id": "42"} }
 """
+YAML = b"""# A comment: keep
+en:
+  hello: &hello "Hello, %{name}!"
+  again: *hello
+  'yes': 'Don\'\'t wait' # keep
+  number: 1_000
+  symbol: :keep
+  flag: on
+  date: {formats: {default: "%d.%m.%Y"}, order: [year, month, day]}
+  plain: The sea
+    is blue
+  days: [~, Monday, "Tuesday"]
+  folded: >-
+    The house is
+    big.
+
+    It is old.
+  literal: |
+
+    First line
+      - second line
+
+  !!str typed: !!str The sky
+  other: !own keep
+"""
 PROPERTIES = b"""# A comment: keep
 title = Hello world
 ! another
@@ -347,6 +372,7 @@ SAMPLES: dict[str, bytes] = {
     "a.ts": QT,
     "a.xml": ANDROID,
     "a.json": JSON,
+    "a.yml": YAML,
     "a.properties": PROPERTIES,
     "a.csv": CSV,
     "a.tsv": TSV,
