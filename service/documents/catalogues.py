@@ -1,4 +1,4 @@
-"""Catalogues of messages: gettext's PO, JSON, and Java's .properties.
+"""Catalogues of messages: gettext's PO, JSON, Flutter's ARB, and Java's .properties.
 
 The libraries for them write a file anew. Here they read it, and only values are written: keys,
 comments, numbers and the formatting stay.
@@ -57,6 +57,7 @@ _SURROGATE, _MAX_DEPTH = regex.compile(r"[\ud800-\udfff]"), 500
 _FORM = regex.compile(r"[^|]++")
 _FORMS = regex.compile(r"(?=.*\s)[^|]*+(?<!\s)(?:\|(?=[\p{Lu}\[{:%])[^|]++(?<!\s))++", regex.DOTALL)
 """Forms of a plural as Laravel writes them: `{0} None|[1,*] Some books`."""
+_ARB_LOCALE = regex.compile(r'"@@locale"\s*+:\s*+"(?P<code>[^"\\]*+)"')
 _MESSAGE_FORMAT = regex.compile(r"\{\d")
 
 
@@ -191,6 +192,13 @@ def _json_places(
     for form in _FORM.finditer(text, start + 1, end - 1):
         read = json.loads(f'"{form.group()}"')
         yield Place(*form.span(), Segment(read), lambda written: spelling(written)[1:-1])
+
+
+def parse_arb(content: bytes, options: FileOptions) -> TextFile:
+    """Flutter's ARB: JSON that names its language, which becomes the target."""
+    locales = _ARB_LOCALE.finditer(decode_unicode(content).text)
+    edits = [Edit(*locale.span("code"), options.target) for locale in locales]
+    return parse_json(content, options).with_edits(edits)
 
 
 def _refused(name: str) -> object:

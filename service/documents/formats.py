@@ -88,6 +88,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".xml",), "android.parse", "application/xml"),
         ((".ts",), "xml_catalogues.parse_qt", "application/x-linguist"),
         ((".json",), "catalogues.parse_json", "application/json"),
+        ((".arb",), "catalogues.parse_arb", "application/json"),
         ((".yml", ".yaml"), "yaml_catalogues.parse", "application/yaml"),
         ((".properties",), "catalogues.parse_properties", "text/plain"),
         ((".csv",), "tables.parse_csv", "text/csv"),

@@ -110,6 +110,11 @@ class TextFile:
         self._places = sorted(places, key=lambda place: place.start)
         self.segments = [place.segment for place in self._places]
 
+    def with_edits(self, edits: Iterable[Edit]) -> TextFile:
+        """The file with more edits."""
+        decoded = DecodedText(self._source, self._encode)
+        return TextFile(decoded, self._places, [*self._edits, *edits])
+
     def write(self, translations: Sequence[Text]) -> bytes:
         """Raises ValueError unless there is one translation for each place."""
         if list(translations) == [segment.text for segment in self.segments]:

@@ -196,6 +196,15 @@ JSON = b"""{ "title" : "Hello world",
   "@meta": {"description": "keep"}, "n": 1.50, "list": ["one \\"two\\"", true, null, {}, []],
 \t"nested": {"deep": "The sea\\nis {name}", "id": "42"} }
 """
+ARB = b"""{
+  "@@locale": "en",
+  "@@last_modified": "keep",
+  "hello": "Hello {name}",
+  "@hello": {"description": "keep", "placeholders": {"name": {"type": "String"}}},
+  "files": "{count, plural, =0{No files} one{One file} other{{count} files}}",
+  "by": "{gender, select, male{his house} other{their house}}"
+}
+"""
 YAML = b"""# A comment: keep
 en:
   hello: &hello "Hello, %{name}!"
@@ -372,6 +381,7 @@ SAMPLES: dict[str, bytes] = {
     "a.ts": QT,
     "a.xml": ANDROID,
     "a.json": JSON,
+    "a.arb": ARB,
     "a.yml": YAML,
     "a.properties": PROPERTIES,
     "a.csv": CSV,

@@ -13,6 +13,7 @@ import pytest
 
 from service.errors import InvalidDocument
 from tests.service.documents.samples import (
+    ARB,
     OPTIONS,
     PO,
     XLIFF_1,
@@ -180,6 +181,14 @@ def test_values_of_properties(line: str, text: str, translation: str, expected: 
     parsed = parse_file(content.encode(), "a.properties", OPTIONS)
     assert [segment.text for segment in parsed.segments] == [text]
     assert parsed.write([translation]).decode() == content.replace(line, expected)
+
+
+def test_the_language_of_arb_follows_the_target_and_what_describes_stays() -> None:
+    before, after = json.loads(ARB), json.loads(translated("a.arb", ARB))
+    texts = {"@@locale": "de", "hello": "HELLO {NAME}"}
+    changed = {key: value for key, value in after.items() if value != before[key]}
+    assert list(changed) == ["@@locale", "hello", "files", "by"]
+    assert changed.items() >= texts.items()
 
 
 def test_values_of_programs_stay() -> None:
