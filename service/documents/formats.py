@@ -90,6 +90,8 @@ def _formats() -> dict[str, FileFormat]:
         ((".json",), "catalogues.parse_json", "application/json"),
         ((".arb",), "catalogues.parse_arb", "application/json"),
         ((".yml", ".yaml"), "yaml_catalogues.parse", "application/yaml"),
+        ((".strings",), "apple_strings.parse", "text/plain"),
+        ((".xcstrings",), "string_catalogues.parse", "application/json"),
         ((".properties",), "catalogues.parse_properties", "text/plain"),
         ((".csv",), "tables.parse_csv", "text/csv"),
         ((".tsv",), "tables.parse_tsv", "text/tab-separated-values"),

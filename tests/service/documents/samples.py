@@ -205,6 +205,60 @@ ARB = b"""{
   "by": "{gender, select, male{his house} other{their house}}"
 }
 """
+APPLE = b"""/* "Keep" = "this"; */
+"hello" = "Hello, %@!"; // and this
+"quote" = "Say \\"yes\\" \\U2026\\nNow";
+key.plain = Save;
+"key only";
+"""
+XCSTRINGS = b"""{
+  "sourceLanguage" : "en",
+  "strings" : {
+    "" : {
+
+    },
+    "Hello, %@!" : {
+
+    },
+    "Open" : {
+      "comment" : "Keep",
+      "localizations" : {
+        "de" : {
+          "stringUnit" : {
+            "state" : "translated",
+            "value" : "Auf"
+          }
+        }
+      }
+    },
+    "files" : {
+      "localizations" : {
+        "en" : {
+          "variations" : {
+            "plural" : {
+              "one" : {
+                "stringUnit" : {
+                  "state" : "translated",
+                  "value" : "%lld file"
+                }
+              },
+              "other" : {
+                "stringUnit" : {
+                  "state" : "translated",
+                  "value" : "%lld files"
+                }
+              }
+            }
+          }
+        }
+      }
+    },
+    "kept" : {
+      "shouldTranslate" : false
+    }
+  },
+  "version" : "1.0"
+}"""
 YAML = b"""# A comment: keep
 en:
   hello: &hello "Hello, %{name}!"
@@ -382,6 +436,8 @@ SAMPLES: dict[str, bytes] = {
     "a.xml": ANDROID,
     "a.json": JSON,
     "a.arb": ARB,
+    "a.strings": APPLE,
+    "a.xcstrings": XCSTRINGS,
     "a.yml": YAML,
     "a.properties": PROPERTIES,
     "a.csv": CSV,

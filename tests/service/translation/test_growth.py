@@ -196,6 +196,11 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "values.yml": _repeated(b"- &a A text\n"),
     "lines.yml": _repeated(b"  a\n", b"a: >\n"),
     "nested.yml": _repeated(b"[{a: "),
+    "entries.strings": _repeated(b'"a" = "b \\n"; /* c */\n'),
+    "comments.strings": _repeated(b"/* a "),
+    "keys.xcstrings": _repeated(
+        b'"a": {"b": {}},', b'{"sourceLanguage": "en", "strings": {', b'"c": {}}}'
+    ),
     "keys.properties": _repeated(b"a\\ b\\\n"),
     "slashes.properties": _repeated(b"\\"),
     "strings.xml": _repeated(b"<string>a\\n<b>b</b></string>", b"<resources>", b"</resources>"),
