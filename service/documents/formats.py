@@ -86,6 +86,7 @@ def _formats() -> dict[str, FileFormat]:
             "application/xliff+xml",
         ),
         ((".xml",), "android.parse", "application/xml"),
+        ((".resx", ".resw"), "resx.parse", "application/xml"),
         ((".ts",), "xml_catalogues.parse_qt", "application/x-linguist"),
         ((".json",), "catalogues.parse_json", "application/json"),
         ((".arb",), "catalogues.parse_arb", "application/json"),

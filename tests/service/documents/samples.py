@@ -192,6 +192,25 @@ ANDROID = b"""<?xml version="1.0" encoding="utf-8"?>
     <style name="Text"><item name="android:text">keep</item></style>
 </resources>
 """
+RESX = b"""<?xml version="1.0" encoding="utf-8"?>
+<root>
+  <!-- Keep this comment -->
+  <resheader name="version"><value>keep</value></resheader>
+  <data name="Hello" xml:space="preserve">
+    <value>Hello &lt;b&gt;{0}&lt;/b&gt; &amp; all</value>
+    <comment>keep</comment>
+  </data>
+  <data name="Typed" type="System.String, mscorlib"><value> Open
+the file </value></data>
+  <data name="Size" type="System.Drawing.Size"><value>keep</value></data>
+  <data name="Icon" mimetype="application/x-microsoft.net.object.bytearray.base64">
+    <value>a2VlcA==</value>
+  </data>
+  <data name="&gt;&gt;button.Name"><value>keep</value></data>
+  <data name=">>button.Type"><value>keep</value></data>
+  <metadata name="tray"><value>keep</value></metadata>
+</root>
+"""
 JSON = b"""{ "title" : "Hello world",
   "@meta": {"description": "keep"}, "n": 1.50, "list": ["one \\"two\\"", true, null, {}, []],
 \t"nested": {"deep": "The sea\\nis {name}", "id": "42"} }
@@ -434,6 +453,7 @@ SAMPLES: dict[str, bytes] = {
     "b.xliff": XLIFF_2,
     "a.ts": QT,
     "a.xml": ANDROID,
+    "a.resx": RESX,
     "a.json": JSON,
     "a.arb": ARB,
     "a.strings": APPLE,

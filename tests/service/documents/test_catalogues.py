@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.service.documents.samples import (
     ARB,
     OPTIONS,
     PO,
+    RESX,
     XLIFF_1,
     parse_file,
     texts_of,
@@ -181,6 +183,26 @@ def test_values_of_properties(line: str, text: str, translation: str, expected: 
     parsed = parse_file(content.encode(), "a.properties", OPTIONS)
     assert [segment.text for segment in parsed.segments] == [text]
     assert parsed.write([translation]).decode() == content.replace(line, expected)
+
+
+def test_only_strings_of_resx_are_translated() -> None:
+    assert texts_of("a.resx", RESX) == ["Hello <b>{0}</b> & all", "Open\nthe file"]
+    trees = [ElementTree.fromstring(one) for one in (RESX, translated("a.resx", RESX))]
+    before, after = ([(one.attrib, one.text) for one in tree.iter()] for tree in trees)
+    changed = [new[1] for old, new in zip(before, after, strict=True) if old != new]
+    assert changed == ["HELLO <b>{0}</b> & ALL", " OPEN\nTHE FILE "]
+    assert b"HELLO &lt;b&gt;{0}&lt;/b&gt; &amp; ALL" in translated("a.resx", RESX)
+
+
+@pytest.mark.parametrize("value", ["<b>a</b>", "42", "", "true"])
+def test_other_values_of_resx_stay(value: str) -> None:
+    content = f"<root><data name='a'><value>{value}</value></data></root>"
+    assert texts_of("a.resx", content.encode()) == []
+
+
+def test_other_xml_is_no_resx() -> None:
+    with pytest.raises(InvalidDocument, match=r"not \.resx"):
+        parse_file(b"<data><value>a</value></data>", "a.resx", OPTIONS)
 
 
 def test_the_language_of_arb_follows_the_target_and_what_describes_stays() -> None:

@@ -203,6 +203,7 @@ FILES: dict[str, Callable[[int], bytes]] = {
     ),
     "keys.properties": _repeated(b"a\\ b\\\n"),
     "slashes.properties": _repeated(b"\\"),
+    "values.resx": _repeated(b"<data><value>a</value></data>", b"<root>", b"</root>"),
     "strings.xml": _repeated(b"<string>a\\n<b>b</b></string>", b"<resources>", b"</resources>"),
     "spaces.xml": _repeated(b" \\", b"<resources><string>a", b"</string></resources>"),
     "attributes.ts": _repeated(b'a="b" ', b"<TS ", b"/>"),
