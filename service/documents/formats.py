@@ -93,6 +93,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".yml", ".yaml"), "yaml_catalogues.parse", "application/yaml"),
         ((".strings",), "apple_strings.parse", "text/plain"),
         ((".xcstrings",), "string_catalogues.parse", "application/json"),
+        ((".ftl",), "fluent.parse", "text/plain"),
         ((".properties",), "catalogues.parse_properties", "text/plain"),
         ((".csv",), "tables.parse_csv", "text/csv"),
         ((".tsv",), "tables.parse_tsv", "text/tab-separated-values"),

@@ -278,6 +278,26 @@ XCSTRINGS = b"""{
   },
   "version" : "1.0"
 }"""
+FLUENT = b"""# A comment: keep
+-brand = Dragoman
+hello = Hello, { $name }!
+about = About { -brand } and <a data-l10n-name="us">us</a>
+long =
+    The first line
+    and the second.
+
+    Another { NUMBER($n, minimumFractionDigits: 2) } line.
+menu =
+    .label = Open the file
+    .accesskey = O
+files = { $n ->
+    [one] One file
+   *[other] { $n } files
+}
+today = It has { $n ->
+   *[other] { $n } files
+} today
+"""
 YAML = b"""# A comment: keep
 en:
   hello: &hello "Hello, %{name}!"
@@ -458,6 +478,7 @@ SAMPLES: dict[str, bytes] = {
     "a.arb": ARB,
     "a.strings": APPLE,
     "a.xcstrings": XCSTRINGS,
+    "a.ftl": FLUENT,
     "a.yml": YAML,
     "a.properties": PROPERTIES,
     "a.csv": CSV,

@@ -201,6 +201,8 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "keys.xcstrings": _repeated(
         b'"a": {"b": {}},', b'{"sourceLanguage": "en", "strings": {', b'"c": {}}}'
     ),
+    "messages.ftl": lambda size: _repeated(b"a = b { $c }\n    d\n")(size // 10),
+    "placeables.ftl": lambda size: _repeated(b"{ $a } b ", b"a = ", b"\n")(size // 10),
     "keys.properties": _repeated(b"a\\ b\\\n"),
     "slashes.properties": _repeated(b"\\"),
     "values.resx": _repeated(b"<data><value>a</value></data>", b"<root>", b"</root>"),
