@@ -111,10 +111,10 @@ def translate(
 ) -> None:
     """Translate FILES, or standard input, to standard output or to -o.
 
-    Formats such as .docx, .md, .po or .yml are known by the endings of names. Standard input and files
-    that end in .txt or have no ending are plain text: a text of a hundred lines gives a hundred
-    lines, and what is translated is written at once, so that large files take little memory. A
-    file that fails does not hold back the others.
+    Formats such as .docx, .md, .po or .yml are known by the endings of names. Standard input and
+    files that end in .txt or have no ending are plain text: a text of a hundred lines gives a
+    hundred lines, and what is translated is written at once, so that large files take little
+    memory. A file that fails does not hold back the others.
     """
     with importing():
         from service.offline import OfflineOptions, OfflineTranslator

@@ -28,7 +28,7 @@ _WRITTEN = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\t": r"\t", "\r
 
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """Values, which are in quotes or one word."""
-    decoded = decode(content)
+    decoded = decode(content, options.source)
     places = []
     for entry in _entries(decoded.text):
         group, write = ("value_word", _quoted) if entry["value_word"] else ("value", _escaped)

@@ -20,7 +20,7 @@ _DRAWING = rf"\{{[^{{}}]*?\\p[1-9][^{{}}]*+\}}(?:(?!\{{[^{{}}]*?\\p0)(?:{_BLOCK}
 _CODE = regex.compile(rf"{_DRAWING}|{_BLOCK}|\\N(?=\\N)")
 """Of several line ends together the last one is a line end."""
 _SPACE = regex.compile(r"\\[Nnh]")
-_END = regex.compile(r"(?:\\[Nnh]|\s)*+\Z")
+_END = regex.compile(r"(?<!\\[Nnh]|\s)(?:\\[Nnh]|\s)++\Z")
 _PAIR = regex.compile(r"\{\\([bisu])([01]?)\}")
 _READ_CODE = regex.compile(r"\{\\(\d++)\}|</?[bisu] \ue000(\d++)>")
 _PLACED = regex.compile(r"\\(?:pos|move|org|k|K)")

@@ -68,7 +68,7 @@ class OriginRule:
         """Log a refusal once."""
         if message not in self._told and len(self._told) < _MOST_TOLD:
             self._told.add(message)
-            _logger.warning("%s", message)
+            _logger.info("%s", message)
 
     def _is_own(self, headers: HeaderValues) -> bool:
         """Whether a request comes from no page, from one of this server or from an allowed one."""

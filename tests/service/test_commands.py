@@ -242,7 +242,7 @@ def test_a_path_that_is_no_file_is_refused(
         assert_refused(commands_with("fifo")[place], "fifo")
 
 
-@pytest.mark.parametrize("name", ["a.yml", "a.TTML", "a.b.ipynb", "a.log", "a.1", "a.rtf"])
+@pytest.mark.parametrize("name", ["a.toml", "a.TTML", "a.b.tex", "a.log", "a.1", "a.rtf"])
 def test_a_file_of_an_unknown_ending_is_refused_before_anything_is_written(
     name: str, tmp_path: Path
 ) -> None:

@@ -29,7 +29,7 @@ EXAMPLES: dict[str, object] = {
     "own": SimpleNamespace(decimal=",", grouped=r"\d{1,3}(?:\.\d{3})+"),
     "pattern": r"(<(?:a|b))(?=[\s/>])",
     "plain": "a",
-    "self": SimpleNamespace(_names="a|b"),
+    "self": SimpleNamespace(_names="a|b", placeables=["{ $a }", "{b}"]),
     "spellings": ["1", "2"],
     "tag": SimpleNamespace(name="b"),
     "tags": r"\w+:p|w:t",

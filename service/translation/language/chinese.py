@@ -16,7 +16,7 @@ SIMPLIFIED, TRADITIONAL = "zh", "zh-Hant"
 _HAN = regex.compile(r"\p{Han}")
 _OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Han}]")
 _EAST_ASIAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
-_LATIN_WORDS = regex.compile(r"\p{Latin}++(?:[^\p{L}]++\p{L}++){2}")
+_LATIN_WORDS = regex.compile(r"(?<!\p{Latin})\p{Latin}++(?:[^\p{L}]++\p{L}++){2}")
 WITH_HAN = frozenset({"zh", "zh-Hant", "yue", "wuu", "ja", "ko"})
 WITHOUT_HAN = frozenset({"en", "de", "fr", "es", "it", "pt", "nl"})
 """Languages that are written with Chinese characters, and some in Latin letters."""

@@ -13,8 +13,8 @@ from model.text.spans import Span
 from service.translation.language.segmentation import is_spaced
 
 _RUN = regex.compile(
-    r"""(?<![\p{L}\p{N}_--\p{Han}]) (?=\p{Latin}\ ?\p{Latin})
-    (?P<word>\p{Latin}[\p{Latin}'’-]*+) (?:\ (?P>word))*+ (?![\p{Latin}\p{N}_])""",
+    r"""(?<![\p{L}\p{N}_--\p{Han}]|\p{Latin}['’-]) (?=\p{Latin}\ ?\p{Latin})
+    (?P<word>\p{Latin}++(?:['’-]\p{Latin}++)*+(?![\p{N}_])) (?:\ (?P>word))*+""",
     regex.V1 | regex.X,
 )
 

@@ -45,7 +45,10 @@ def test_gettext_and_polib_read_a_translated_catalogue(tmp_path: Path) -> None:
 
 
 def test_a_catalogue_names_the_encoding_that_it_gets(tmp_path: Path) -> None:
-    head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n\n# Café\n'
+    head = (
+        'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n'
+        '"Language: zh\\n"\n\n# Café\n'
+    )
     content = f'{head}msgid "charset=x"\nmsgstr ""\n'.encode("latin-1")
     parsed = parse_file(content, "a.po", replace(OPTIONS, target="zh"))
     assert parsed.write(["Ö"]) == content.replace(b'x"\nmsgstr ""', b'x"\nmsgstr "\xd6"')

@@ -96,8 +96,9 @@ def test_what_is_stored_needs_a_database_and_a_proxy_an_address(
 
 def test_languages_have_names_and_targets(client: TestClient) -> None:
     assert client.get("/languages").json() == [
-        {"code": "zh", "name": "Chinese", "targets": ["en", "de"]},
-        {"code": "en", "name": "English", "targets": ["zh", "de"]},
+        {"code": "zh", "name": "Chinese", "targets": ["en", "zh-Hant", "de"]},
+        {"code": "en", "name": "English", "targets": ["zh", "zh-Hant", "de"]},
+        {"code": "zh-Hant", "name": "Chinese (Traditional)", "targets": ["zh", "en", "de"]},
         {"code": "de", "name": "German", "targets": []},
     ]
 

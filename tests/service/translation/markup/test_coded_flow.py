@@ -83,7 +83,7 @@ def test_flows_are_what_a_reader_sees(text: str, flows: list[str]) -> None:
 @pytest.mark.parametrize(
     ("message", "branches"),
     [
-        ("{n, plural, one {a <0/> b} other {<1>c</1> #<2|>d}}", ["a b", f"c {MARK}", "d"]),
+        ("{n, plural, one {a <0/> b} other {<1>c</1> #<2|>d}}", [f"a {MARK} b", f"c {MARK}", "d"]),
         ("{n, select, other { {n, plural, one {b<0/>}}}} ", ["b"]),
         ("{n, plural, one {<0>a} other {b</0>}}", []),
         ("{n, plural, one {a<0/>} other {b}} c", []),
