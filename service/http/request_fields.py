@@ -120,8 +120,9 @@ _TERM_TEXT: dict[str, Any] = {
     "type": "string",
     "minLength": 1,
     "maxLength": MAX_TERM_CHARACTERS,
-    "pattern": NO_SPACE,
+    "pattern": r"^[^\uFFFC]*[^\s\x1C-\x1F\x85\uFFFC][^\uFFFC]*$",
 }
+"""Not only spaces, and without the mark that stands for kept strings."""
 NAME_SCHEMA: dict[str, Any] = {
     "type": "string",
     "minLength": 1,

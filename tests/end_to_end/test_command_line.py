@@ -261,14 +261,14 @@ def test_files_of_other_formats_are_known_by_their_names(tmp_path: Path) -> None
 
 def test_a_file_that_fails_is_named_and_the_others_are_translated(tmp_path: Path) -> None:
     text = "I like coffee.\n"
-    contents = {"a.md": text, "b.rtf": "{}", "c.docx": "{}", "d.yml": text, "e": "\0", "f": text}
+    contents = {"a.md": text, "b.rtf": "{}", "c.docx": "{}", "d.log": text, "e": "\0", "f": text}
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
     files, out = [str(tmp_path / name) for name in contents], tmp_path / "out"
     result = run(*TRANSLATE, *files, "-o", f"{out}/")
     assert result.returncode == 2
     named = re.findall(rf"(?m)^dragoman: {tmp_path}/([\w.]+)", result.stderr)
-    assert named == ["b.rtf", "d.yml", "c.docx", "e"]
+    assert named == ["b.rtf", "d.log", "c.docx", "e"]
     assert sorted(path.name for path in out.iterdir()) == ["a.md", "f"]
     assert all("咖啡" in path.read_text() for path in out.iterdir())
     result = run("translate", "--to", "zh", "--plain", *files[3:])

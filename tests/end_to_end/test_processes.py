@@ -28,7 +28,7 @@ def process() -> Iterator[Process]:
 
 
 def pid_of(process: Process, name: str) -> int:
-    """Of the child of this name: they start in this order."""
+    """Of the child of this name, unless one has started again: they start in this order."""
     names = ["engine-0", "engine-1", "hub", "front-end-0", "front-end-1"]
     children = sorted(psutil.Process(process.popen.pid).children(), key=lambda one: one.pid)
     return dict(zip(names, (child.pid for child in children), strict=True))[name]
@@ -56,8 +56,9 @@ def test_an_engine_that_dies_fails_its_requests_only_and_comes_back(process: Pro
     with Load(process) as load:
         until(lambda: load.outcomes.total() > 100)
         before = process.gauge("dragoman_finished_total")
-        os.kill(pid_of(process, "engine-0"), signal.SIGKILL)
-        until(lambda: process.gauge("dragoman_ready") == 2)
+        killed = pid_of(process, "engine-0")
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: killed not in process.pids and len(process.pids) == 6)
         assert process.gauge("dragoman_finished_total") >= before
         until(lambda: load.outcomes.total() > 200)
         until(lambda: process.gauge("dragoman_ready") == 4)

@@ -3,7 +3,6 @@ stand outside it."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,9 +27,9 @@ _GOOGLE = "/language/translate/v2"
 
 
 def whole_document(served: Mapping[str, Any], *, has_keys: bool, is_native: bool) -> Schema:
-    """The served document; with the other routes unless `is_native`; and, if asked for,
-    the key that its routes need."""
-    document = copy.deepcopy(dict(served))
+    """The served document, whose examples are choices; with the other routes unless `is_native`;
+    and, if asked for, the key that its routes need."""
+    document = _with_choices(dict(served))
     paths = document["paths"]
     if has_keys:
         schemes = document.setdefault("components", {}).setdefault("securitySchemes", {})
@@ -41,6 +40,16 @@ def whole_document(served: Mapping[str, Any], *, has_keys: bool, is_native: bool
         for path, method, operation in _operations():
             paths.setdefault(path, {})[method] = operation
     return document
+
+
+def _with_choices(described: Any) -> Any:
+    """A copy in which examples, such as the languages of this server, are the only values."""
+    if isinstance(described, list):
+        return list(map(_with_choices, described))
+    if not isinstance(described, dict):
+        return described
+    named = {"enum" if name == "examples" else name: one for name, one in described.items()}
+    return {name: _with_choices(one) for name, one in named.items()}
 
 
 def _operations() -> Iterator[tuple[str, str, Schema]]:
