@@ -39,6 +39,8 @@ def with_traditional(pairs: Pairs) -> Pairs:
 
 def is_chinese(text: str) -> bool:
     """Whether the text has twice as many Chinese characters as letters of others."""
+    if text.isascii():
+        return False
     num_han = len(_HAN.findall(text))
     return num_han >= 2 * max(len(_OTHER_LETTER.findall(text)), 1)
 

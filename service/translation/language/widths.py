@@ -17,6 +17,6 @@ _HALVES = {char: char - _OFFSET for char in range(ord("！"), ord("～") + 1)}
 
 def in_half_width(text: str) -> str:
     """The text with them and the signs between them in ASCII, of the same length."""
-    if FULL_WIDTH.search(text) is None:
+    if text.isascii() or FULL_WIDTH.search(text) is None:
         return text
     return _RUN.sub(lambda match: match.group().translate(_HALVES), text)

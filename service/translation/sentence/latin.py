@@ -5,6 +5,7 @@ A translation into a language with spaces keeps them, but networks translate som
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import regex
@@ -12,6 +13,8 @@ import regex
 from model.text.spans import Span
 from service.translation.language.segmentation import is_spaced
 
+_LATIN = re.compile("[A-Za-z\u00c0-\u024f]{2}|[A-Za-z\u00c0-\u024f] ")
+"""One cheap look, since few texts have such words."""
 _RUN = regex.compile(
     r"""(?<![\p{L}\p{N}_--\p{Han}]|\p{Latin}['’-]) (?=\p{Latin}\ ?\p{Latin})
     (?P<word>\p{Latin}++(?:['’-]\p{Latin}++)*+(?![\p{N}_])) (?:\ (?P>word))*+""",
@@ -26,7 +29,8 @@ def keeps_latin(source: str, target: str) -> bool:
 
 def find_latin(text: str) -> Iterator[Span]:
     """The runs of such words, in order; a single letter, as in T恤, is none."""
-    return (Span(*match.span()) for match in _RUN.finditer(text))
+    found = _RUN.finditer(text) if _LATIN.search(text) else ()
+    return (Span(*match.span()) for match in found)
 
 
 def lost_latin(text: str, translation: str) -> int:
