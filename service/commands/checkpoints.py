@@ -8,7 +8,7 @@ import click
 
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from service.commands.arguments import CHECKPOINT, DEVICES, DIRECTORY, FILE, PRECISIONS
-from service.commands.process import exiting_on_interrupt, importing
+from service.commands.process import exiting_on_interrupt, importing, wait_without_computing
 
 
 @click.command()
@@ -22,6 +22,7 @@ def train(recipe: Path, directory: Path, device: str) -> None:
     finished checkpoint is left in the run's directory; each stage of a recipe has a directory of
     its own there.
     """
+    wait_without_computing()
     with importing("train"):
         from model.backends.devices import resolve_device
         from model.training.loop import train as train_stages
@@ -125,6 +126,7 @@ def calibrate(checkpoint: Path, recipe: Path, sentences: int) -> None:
     """Measure on dev sets which attention heads of CHECKPOINT align words, and how its
     log-probabilities say whether words and sentences are right; write both to its config.json.
     """
+    wait_without_computing()
     with importing("train"):
         from model.training.calibration import calibrate as choose
 

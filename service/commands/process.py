@@ -152,6 +152,12 @@ def described(error: OSError) -> str:
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
+def wait_without_computing() -> None:
+    """Let threads of PyTorch, which is imported later, sleep while they wait for each other: beside
+    another busy process they would take its core, and training half as many steps."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
 @contextlib.contextmanager
 def importing(extra: str | None = None) -> Iterator[None]:
     """For a command's imports: Ctrl-C ends it at once, a missing package fails with one line.

@@ -95,6 +95,16 @@ def test_a_command_says_what_must_be_installed_for_it(
     assert_refused([*arguments, RECIPE], "dragoman[train]")
 
 
+def test_threads_of_a_training_sleep_while_they_wait(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before PyTorch is imported."""
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    monkeypatch.setitem(sys.modules, "model.training.loop", None)
+    assert run("train", RECIPE, "--run", str(tmp_path)).exit_code == 2
+    assert os.environ["OMP_WAIT_POLICY"] == "passive"
+
+
 def test_a_wrong_setting_is_one_line_and_exit_code_2() -> None:
     assert_refused(["serve", "--port", "99999"], "port")
 
