@@ -102,17 +102,24 @@ def _mentions(asked: str, names: Mapping[str, str]) -> Iterator[tuple[int, str]]
 
 @functools.lru_cache(8)
 def _names(codes: tuple[str, ...]) -> Mapping[str, str]:
-    """The code of each name in small letters."""
-    return {name.lower(): code for code in codes for name in _names_of(code)}
+    """The code of each name in small letters; of several with a name, the shortest."""
+    by_length = sorted(codes, key=len, reverse=True)
+    return {name.lower(): code for code in by_length for name in _names_of(code)}
 
 
 def _names_of(code: str) -> Iterator[str]:
-    """In English, German and Chinese, without what stands in brackets."""
+    """In English, German and Chinese; what stands in brackets, such as the script, before it or
+    left out."""
     english, german, chinese = (
-        language_name(code, display).partition(" (")[0] for display in ("en", "de", "zh")
+        language_name(code, display).rstrip(")").partition(" (") for display in ("en", "de", "zh")
     )
-    if english != code:
-        yield from (english, german, f"{german}e", chinese, chinese.replace("语", "文"))
+    if english[0] == code:
+        return
+    yield from (english[0], german[0], f"{german[0]}e")
+    yield from (chinese[0], chinese[0].replace("语", "文"))
+    if english[2]:
+        yield from (f"{english[2]} {english[0]}", f"{german[2]} {german[0]}")
+        yield f"{chinese[2]}{chinese[0]}"
 
 
 def _unwrapped(text: str) -> str:

@@ -11,7 +11,7 @@ from babel.localedata import locale_identifiers
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from service.http.prompts import read_prompt
+from service.http.prompts import read_instruction, read_prompt
 from tests.service.fakes import FakeRunner
 
 PATH = "/v1/chat/completions"
@@ -82,6 +82,27 @@ def test_a_text_that_asks_for_nothing_or_for_something_else_is_the_text(
     messages = [{"role": "user", "content": text}]
     (choice,) = ask(client, messages=messages).json()["choices"]
     assert choice["message"]["content"] == text.upper()
+
+
+@pytest.mark.parametrize(
+    ("asked", "target"),
+    [
+        ("Translate to Chinese", "zh"),
+        ("Translate to Simplified Chinese", "zh"),
+        ("Translate into Traditional Chinese", "zh-Hant"),
+        ("翻译成中文", "zh"),
+        ("翻译成繁体中文", "zh-Hant"),
+        ("Translate to Portuguese", "pt-BR"),
+        ("Übersetze ins Portugiesische", "pt-BR"),
+    ],
+)
+@pytest.mark.parametrize("codes", [("zh", "zh-Hant", "pt-BR"), ("pt-BR", "zh-Hant", "zh")])
+def test_a_name_means_the_language_that_has_no_longer_one(
+    asked: str, target: str, codes: tuple[str, ...]
+) -> None:
+    languages = read_instruction(asked, codes)
+    assert languages is not None
+    assert languages.target == target
 
 
 @pytest.mark.parametrize(
