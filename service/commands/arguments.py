@@ -47,7 +47,7 @@ class Size(click.ParamType[int]):
             self.fail(f"{value!r} is not a size, such as 500MB or 4GiB", param, context)
 
 
-class Checkpoint(click.Path):
+class CheckpointName(click.Path):
     """A checkpoint's directory, or the name of a bundled one, as of `serve --model`."""
 
     name = "checkpoint"
@@ -90,7 +90,7 @@ class ReadableFile(click.ParamType[Path]):
         return path
 
 
-CHECKPOINT = Checkpoint()
+CHECKPOINT = CheckpointName()
 DEVICES = Device()
 SIZE = Size()
 FILE = ReadableFile()

@@ -23,7 +23,7 @@ _UNDERSCORES = regex.compile(r"\A_++")
 _MARKS = regex.compile(r"[*_~=`<\[\]]|!\Z|\\(?=[!-/:-@\[-`{-~])")
 
 
-class Piece(NamedTuple):
+class MarkOrText(NamedTuple):
     """A part of a block as it is written. `open` and `close` are marks of emphasis, a `space`
     stands for the spaces beside it. `name`: of what a parser finds there; `is_bare`: what the
     source emphasises has no punctuation at this end."""
@@ -34,13 +34,13 @@ class Piece(NamedTuple):
     is_bare: bool = False
 
 
-def emphasis(opening: str, inner: str, closing: str, name: str) -> tuple[Piece, Piece]:
+def emphasis(opening: str, inner: str, closing: str, name: str) -> tuple[MarkOrText, MarkOrText]:
     """The marks around what the source emphasises."""
     bare = [char not in _MOVABLE for char in (inner[0], inner[-1])]
-    return Piece(opening, "open", name, bare[0]), Piece(closing, "close", name, bare[1])
+    return MarkOrText(opening, "open", name, bare[0]), MarkOrText(closing, "close", name, bare[1])
 
 
-def settled(pieces: Sequence[Piece]) -> Sequence[Piece]:
+def settled(pieces: Sequence[MarkOrText]) -> Sequence[MarkOrText]:
     """The pieces with all emphasis as CommonMark reads it, and none around nothing."""
     for _ in range(_ROUNDS):
         for step in (_spaced, _trimmed, _parted):
@@ -49,7 +49,7 @@ def settled(pieces: Sequence[Piece]) -> Sequence[Piece]:
     return pieces
 
 
-def escaped(pieces: Iterable[Piece]) -> list[Piece]:
+def escaped(pieces: Iterable[MarkOrText]) -> list[MarkOrText]:
     """The pieces with no marks in their texts."""
     return [
         piece._replace(written=_MARKS.sub(r"\\\g<0>", piece.written))
@@ -59,7 +59,7 @@ def escaped(pieces: Iterable[Piece]) -> list[Piece]:
     ]
 
 
-def _mirrored(pieces: Iterable[Piece]) -> list[Piece]:
+def _mirrored(pieces: Iterable[MarkOrText]) -> list[MarkOrText]:
     """The pieces from right to left, with ends for beginnings."""
     return [
         piece._replace(written=piece.written[::-1], kind=_MIRRORED.get(piece.kind, piece.kind))
@@ -67,9 +67,9 @@ def _mirrored(pieces: Iterable[Piece]) -> list[Piece]:
     ]
 
 
-def _spaced(pieces: Sequence[Piece]) -> list[Piece]:
+def _spaced(pieces: Sequence[MarkOrText]) -> list[MarkOrText]:
     """With no other spaces before a space of its own kind."""
-    done: list[Piece] = []
+    done: list[MarkOrText] = []
     for piece in pieces:
         if piece.kind == "space" and done and done[-1].kind == "text":
             done += _texts(done.pop().written.rstrip(" "))
@@ -77,9 +77,9 @@ def _spaced(pieces: Sequence[Piece]) -> list[Piece]:
     return done
 
 
-def _trimmed(pieces: Sequence[Piece]) -> list[Piece]:
+def _trimmed(pieces: Sequence[MarkOrText]) -> list[MarkOrText]:
     """With the spaces before an end of emphasis after it."""
-    done: list[Piece] = []
+    done: list[MarkOrText] = []
     for piece in pieces:
         if piece.kind == "close" and done and done[-1].kind == "text":
             text = done.pop().written
@@ -90,8 +90,8 @@ def _trimmed(pieces: Sequence[Piece]) -> list[Piece]:
     return done
 
 
-def _without_empty(pieces: Iterable[Piece]) -> list[Piece]:
-    done: list[Piece] = []
+def _without_empty(pieces: Iterable[MarkOrText]) -> list[MarkOrText]:
+    done: list[MarkOrText] = []
     for piece in pieces:
         if piece.kind == "close" and done and done[-1].kind == "open":
             done.pop()
@@ -100,7 +100,7 @@ def _without_empty(pieces: Iterable[Piece]) -> list[Piece]:
     return done
 
 
-def _starred(pieces: Sequence[Piece]) -> list[Piece]:
+def _starred(pieces: Sequence[MarkOrText]) -> list[MarkOrText]:
     """With asterisks for the underscores that a letter touches from outside."""
     done, opened = list(pieces), []
     for end, piece in enumerate(pieces):
@@ -117,43 +117,43 @@ def _starred(pieces: Sequence[Piece]) -> list[Piece]:
     return done
 
 
-def _parted(pieces: Sequence[Piece]) -> list[Piece]:
+def _parted(pieces: Sequence[MarkOrText]) -> list[MarkOrText]:
     """With no end of emphasis between punctuation and a letter, or before the same mark."""
-    done: list[Piece] = []
+    done: list[MarkOrText] = []
     for index, piece in enumerate(pieces):
         done.append(piece)
         if piece.kind != "close":
             continue
         mark = piece.written[0]
         rest = map(pieces.__getitem__, range(index + 1, len(pieces)))
-        after = next((p for p in rest if not _is_end(p, mark)), Piece(" "))
+        after = next((p for p in rest if not _is_end(p, mark)), MarkOrText(" "))
         before = next(p for p in reversed(done) if not _is_end(p, mark))
         is_stuck = _is_punctuation(before.written[-1]) and not _parts(after.written[0])
         if not ((piece.is_bare or is_stuck) and _move_out(done)) and (
             is_stuck or (after.kind == "open" and after.written[0] == mark)
         ):
-            done.append(Piece(" "))
+            done.append(MarkOrText(" "))
     return done
 
 
-def _move_out(done: list[Piece]) -> bool:
+def _move_out(done: list[MarkOrText]) -> bool:
     """Move the punctuation before the last piece, an end of emphasis, after it -> whether there is
     any and something else stays. Brackets move where the source has none and none is within."""
-    *_, before, inner, end = [Piece(" ", "open"), *done[-3:]]
+    *_, before, inner, end = [MarkOrText(" ", "open"), *done[-3:]]
     body = inner.written.rstrip(_MOVABLE)
     if end.is_bare and set(_BRACKETS).isdisjoint(inner.written.rstrip(_MOVABLE + _BRACKETS)):
         body = inner.written.rstrip(_MOVABLE + _BRACKETS)
     if inner.kind != "text" or body == inner.written or not (body or before.kind != "open"):
         return False
-    done[-2:] = [*_texts(body), end, Piece(inner.written[len(body) :])]
+    done[-2:] = [*_texts(body), end, MarkOrText(inner.written[len(body) :])]
     return True
 
 
-def _texts(text: str) -> list[Piece]:
-    return [Piece(text)] if text else []
+def _texts(text: str) -> list[MarkOrText]:
+    return [MarkOrText(text)] if text else []
 
 
-def _is_end(piece: Piece, mark: str) -> bool:
+def _is_end(piece: MarkOrText, mark: str) -> bool:
     return piece.kind == "close" and piece.written[0] == mark
 
 

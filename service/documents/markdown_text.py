@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import regex
 
 from service.documents.inline import InlineText, joint
-from service.documents.markdown_emphasis import Piece, emphasis, escaped, settled
+from service.documents.markdown_emphasis import MarkOrText, emphasis, escaped, settled
 from service.documents.markdown_parser import MarkdownParser
 from service.translation.markup.coded_text import CodedText, TextPart
 from service.translation.markup.elements import pair_tags
@@ -34,7 +34,7 @@ class BlockText:
         """`breaks`: what the source has between its lines."""
         self.inline, self._text, self._is_cell = InlineText(), text, is_cell
         self._parser, self._breaks, self._line = parser, breaks, 0
-        self._ends: dict[int, tuple[Piece, Piece]] = {}
+        self._ends: dict[int, tuple[MarkOrText, MarkOrText]] = {}
         marks = _with_attributes(parser.marks(text))
         self._partners = pair_tags(marks)
         position = 0
@@ -56,7 +56,7 @@ class BlockText:
         written = _NUMBERED.sub(r"\1\\", written) if _NUMBERED.match(written) else written
         return "\\" + written if _MARKED.match(written) else written
 
-    def _with_marks(self, pieces: Sequence[Piece]) -> str:
+    def _with_marks(self, pieces: Sequence[MarkOrText]) -> str:
         """The pieces as they are, or with their texts escaped if a parser finds other marks."""
         pieces = settled(pieces)
         names = sorted(piece.name for piece in pieces if piece.name)
@@ -70,11 +70,11 @@ class BlockText:
         marks = self._parser.marks(written, is_strict=True)
         return sorted(mark.name for mark in marks if mark.name not in _UNCOUNTED)
 
-    def _piece(self, part: TextPart) -> Piece:
+    def _piece(self, part: TextPart) -> MarkOrText:
         if isinstance(part, str):
-            return Piece(part)
+            return MarkOrText(part)
         ends = self._ends.get(part.number)
-        return ends[part.kind == "close"] if ends else Piece(self.inline.code(part), "code")
+        return ends[part.kind == "close"] if ends else MarkOrText(self.inline.code(part), "code")
 
     def _add(self, marks: Sequence[Mark], number: int) -> None:
         mark, partner = marks[number], self._partners.get(number)
@@ -112,7 +112,9 @@ class BlockText:
         else:
             self.inline.single(written)
         written = self.inline.spellings[number].written
-        piece = Piece(written, "space") if name == "space" else Piece(written, "code", name)
+        piece = (
+            MarkOrText(written, "space") if name == "space" else MarkOrText(written, "code", name)
+        )
         self._ends[number] = (piece, piece)
 
     def _open(self, written: str, opening: Mark, closing: Mark) -> None:
@@ -123,7 +125,7 @@ class BlockText:
             self._ends[number] = emphasis(written, inner, end, opening.name)
         else:
             name = opening.name
-            self._ends[number] = Piece(written, "code", name), Piece(end, "code", name)
+            self._ends[number] = MarkOrText(written, "code", name), MarkOrText(end, "code", name)
 
     def _closing(self, opening: Mark, closing: Mark) -> str:
         """How a pair ends. A link by its own text needs a label, for its text is translated."""

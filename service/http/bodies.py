@@ -38,6 +38,8 @@ _HALF = re.compile(
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
 )
 """The escape of one half of a character beyond 16 bits, without the other: clients cut texts."""
+_MOST_HALVES = 1000
+"""That are read in a body: to look for them takes time."""
 _IDENTITY = "identity"
 _CHARSET = re.compile(r";\s*charset=\"?([^\s;\"]+)", re.IGNORECASE)
 _UTF_8 = ("utf-8", "utf8", "us-ascii")
@@ -177,7 +179,8 @@ def parse_json(
         from_json(beginning, allow_inf_nan=False, allow_partial=True)
     except ValueError as error:
         text = body.decode("latin-1")
-        if (whole := _HALF.sub(r"\1\\ufffd", text)) != text:
+        whole = _HALF.sub(r"\1\\ufffd", text, _MOST_HALVES)
+        if whole != text and not _HALF.search(whole):
             return parse_json(whole.encode("latin-1"), limits, name, max_values)
         raise InvalidJson(f"the {name} is not valid JSON: {printable(str(error))}") from error
     raise BodyTooLarge(f"the {name} has {num_values} JSON values, at most {max_values} are allowed")

@@ -39,7 +39,7 @@ _NEXT_LABEL = re.compile(r"\s*translat(?:ed text|ion)\s*[:：]\s*", re.I)
 _QUOTES = ('""', "“”", "「」")
 
 
-class Languages(NamedTuple):
+class NamedLanguages(NamedTuple):
     """What an instruction names; `source` None: nothing. The target may be unknown."""
 
     source: str | None
@@ -47,7 +47,7 @@ class Languages(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    languages: Languages
+    languages: NamedLanguages
     text: str
 
 
@@ -65,7 +65,7 @@ def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
     return None
 
 
-def read_instruction(asked: str, codes: Sequence[str]) -> Languages | None:
+def read_instruction(asked: str, codes: Sequence[str]) -> NamedLanguages | None:
     """The languages that an instruction names, by their English, German or Chinese names, or by
     codes; None: it asks for no translation into a language."""
     asked = asked[:_MOST_ASKED]
@@ -82,7 +82,7 @@ def read_instruction(asked: str, codes: Sequence[str]) -> Languages | None:
     sources += [known[name.lower()] for is_source, name in coded if is_source and name in known]
     targets += others[::-1]
     targets += [known.get(name.lower(), name) for is_source, name in coded if not is_source]
-    return Languages(next(iter(sources), None), targets[0]) if targets else None
+    return NamedLanguages(next(iter(sources), None), targets[0]) if targets else None
 
 
 def _mentions(asked: str, names: Mapping[str, str]) -> Iterator[tuple[int, str]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 import structlog
@@ -18,7 +20,8 @@ from service.engine.sentence_task import (
     expected_work,
 )
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model, sentence
+from service.stores.keys import KeyStore
+from tests.service.fakes import Clock, FakeRunner, fake_model, sentence
 
 MakeTasks = Callable[..., list[SentenceTask]]
 
@@ -68,3 +71,15 @@ def restored_logging() -> Iterator[None]:
     root.setLevel(levels[0])
     loop_logger.setLevel(levels[1])
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[KeyStore]:
+    """Another process's connection to the server's database."""
+    with closing(KeyStore(tmp_path / "server.db")) as store:
+        yield store

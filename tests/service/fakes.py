@@ -399,3 +399,12 @@ def num_restarts(metrics: Metrics, model: str = "fake") -> float:
 
 def texts_of(outcomes: list[SentenceOutcome]) -> list[str]:
     return [FakeTokenizer().decode(outcome.hypotheses[0].ids) for outcome in outcomes]
+
+
+class Clock:
+    """It stands 100 seconds before the end of a November."""
+
+    seconds = 1_796_083_200.0 - 100
+
+    def __call__(self) -> float:
+        return self.seconds

@@ -21,7 +21,7 @@ from service.errors import InvalidField, ServiceError, shown
 from service.http.bodies import JSON
 from service.http.error_answers import openai_error, unforeseen
 from service.http.openapi import READ, foreign_router
-from service.http.prompts import Languages, read_instruction, read_prompt
+from service.http.prompts import NamedLanguages, read_instruction, read_prompt
 from service.http.request_fields import RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import read_request
@@ -47,10 +47,11 @@ class ChatRequest(RequestModel):
     stream: bool = False
 
     def wanted(self, state: ServerState) -> TranslateRequest:
-        """The same as a translation request. Raises InvalidField."""
+        """The same as a translation request. Raises InvalidField or TextTooLong."""
         text = self._last("user")
         if text is None:
             raise InvalidField("messages must have one of the user")
+        state.limits.check_length("messages", [text])  # before it is searched
         languages, prompt = self._languages(state), read_prompt(text, state.dispatcher.languages)
         if languages is None and prompt is None:
             raise InvalidField(
@@ -65,7 +66,7 @@ class ChatRequest(RequestModel):
         given = {"q": text, "source": languages.source or AUTO, "target": languages.target}
         return TranslateRequest.from_json(given)
 
-    def _languages(self, state: ServerState) -> Languages | None:
+    def _languages(self, state: ServerState) -> NamedLanguages | None:
         """Those of the model's name, or of the system message."""
         known = state.dispatcher.routes.known
         asked = self._last("system", "developer") or ""
@@ -74,7 +75,7 @@ class ChatRequest(RequestModel):
             source, target = (known(one) or one for one in pair.groups())
             is_known = (source == AUTO or known(source)) and known(target)
             if is_known or named is None:
-                return Languages(source, target)
+                return NamedLanguages(source, target)
         return named
 
     def _last(self, *roles: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,26 +13,9 @@ from service.errors import InvalidKey, StorageFailed
 from service.http.access.key_ring import KeyRing
 from service.stores.api_key import ApiKey, KeyOptions
 from service.stores.keys import KeyStore, Used
+from tests.service.fakes import Clock
 
-BEFORE_DECEMBER = 1_796_083_200.0 - 100
-
-
-class Clock:
-    seconds = BEFORE_DECEMBER
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[KeyStore]:
-    with closing(KeyStore(tmp_path / "server.db")) as store:
-        yield store
+BEFORE_DECEMBER = Clock.seconds
 
 
 async def use(ledger: UsageLedger, key: ApiKey, num_characters: int) -> bool:

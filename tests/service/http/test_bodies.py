@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import Message
 
-from service.errors import BodyTooLarge, InvalidText, Overloaded
+from service.errors import BodyTooLarge, InvalidJson, InvalidText, Overloaded
 from service.http.bodies import (
     BodyBudget,
     MultipartForm,
@@ -235,3 +235,8 @@ def until_refused(server: ServerProcess) -> dict[str, object]:
 
     until(is_refused)
     return answers[-1][1]
+
+
+def test_a_body_of_many_halves_is_refused_instead_of_searched() -> None:
+    with pytest.raises(InvalidJson):
+        parse_json(b'"' + rb"\ud800" * 2000 + b'"', LIMITS)

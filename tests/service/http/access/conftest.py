@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -98,27 +97,6 @@ def last_of(socket: ClientConnection) -> dict[str, Any]:
         pass
     last: dict[str, Any] = message
     return last
-
-
-class Clock:
-    """It stands 100 seconds before the end of a November."""
-
-    seconds = 1_796_083_200.0 - 100
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[KeyStore]:
-    """Another process's connection to the server's database."""
-    with closing(KeyStore(tmp_path / "server.db")) as store:
-        yield store
 
 
 @pytest.fixture

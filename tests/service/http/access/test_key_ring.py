@@ -12,7 +12,7 @@ from service.http.access.caller import UNKNOWN, client_address
 from service.http.access.key_ring import KeyRing
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
-from tests.service.http.access.conftest import Clock
+from tests.service.fakes import Clock
 
 
 async def test_a_key_that_is_made_changed_and_revoked_elsewhere_is_known(

@@ -22,9 +22,8 @@ from service.commons.windows import BoundedMemory, MinuteWindows
 from service.engine.sentence_task import expected_work, most_work
 from service.http.schemas import TranslateRequest
 from service.stores.keys import KeyStore, Used, month_of
-from tests.service.fakes import FakeRunner, sentence, until
+from tests.service.fakes import Clock, FakeRunner, sentence, until
 from tests.service.http.access.conftest import (
-    Clock,
     MakeKey,
     Serve,
     bearer,
