@@ -96,8 +96,10 @@ class ChildEnd:
             if word != _LINK:
                 commands[word]()
                 return
-            (descriptor,) = descriptors
-            task = asyncio.ensure_future(link(_peer_of(rest), socket.socket(fileno=descriptor)))
+            if not descriptors:  # the system drops one for which this process has no room
+                self.say_lost(_peer_of(rest))
+                return
+            task = asyncio.ensure_future(link(_peer_of(rest), socket.socket(fileno=descriptors[0])))
             linking.add(task)
             task.add_done_callback(linking.discard)
 
