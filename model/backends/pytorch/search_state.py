@@ -106,7 +106,8 @@ class SearchState:
     def _note_held(self, is_held: NDArray[np.bool_], sentences: Sequence[SourceSentence]) -> None:
         """Set which copied pieces the sources hold (B, G)."""
         for row, sentence in zip(is_held, sentences, strict=True):
-            row[[self._columns[token] for token in self._columns.keys() & set(sentence.ids)]] = True
+            if held := [self._columns[token] for token in sentence.ids if token in self._columns]:
+                row[held] = True
 
     def _prefixes(self, sentences: Sequence[SourceSentence]) -> NDArray[np.int64]:
         """The sentences' prefixes, padded (B, P)."""
