@@ -109,12 +109,17 @@ class CudaDevice:
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
+        """As `torch.cuda.stream`, which looks for the device each time: that takes longer than the
+        launch of a step."""
+        previous = torch.cuda.current_stream(self._stream.device_index)
+        torch.cuda.set_stream(self._stream)
         try:
-            with torch.cuda.stream(self._stream):
-                yield
+            yield
         except RuntimeError as error:
             require_alive(self._device, error, self._synchronise)
             raise
+        finally:
+            torch.cuda.set_stream(previous)
 
 
 def require_alive(
