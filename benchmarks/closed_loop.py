@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import multiprocessing
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +40,8 @@ class Run:
     p50: float
     p95: float
     p99: float
+    longest: float = float("nan")
+    """Not told by wrk."""
 
 
 def closed_loop(
@@ -68,9 +72,45 @@ def _by_wrk(texts: Sequence[Texts], clients: int, beam_size: int, seconds: float
     return Run(*figures)
 
 
+def closed_loops(
+    texts: Sequence[Texts],
+    clients: int,
+    beam_size: int,
+    seconds: float,
+    port: int,
+    generators: int,
+) -> Run:
+    """As `closed_loop`, from several processes with as many clients each: one process sends at most
+    some 5,000 requests a second."""
+    spawning = multiprocessing.get_context("spawn")
+    own = (texts, clients // generators, beam_size)
+    with ProcessPoolExecutor(generators, mp_context=spawning) as pool:
+        list(pool.map(_taken_apart, [(*own, 0.5, [port])] * generators))
+        parts = list(pool.map(_taken_apart, [(*own, seconds, [port])] * generators))
+    return _run([one for part in parts for one in part], seconds)
+
+
+def _taken_apart(arguments: tuple[Sequence[Texts], int, int, float, Sequence[int]]) -> list[float]:
+    return uvloop.run(_taken(*arguments))
+
+
 async def _by_ourselves(
     texts: Sequence[Texts], clients: int, beam_size: int, seconds: float, ports: Sequence[int]
 ) -> Run:
+    began = time.perf_counter()
+    taken = await _taken(texts, clients, beam_size, seconds, ports)
+    return _run(taken, time.perf_counter() - began)
+
+
+def _run(taken: Sequence[float], seconds: float) -> Run:
+    p50, p95, p99, longest = (percentile(taken, percent) * 1000 for percent in (50, 95, 99, 100))
+    return Run(len(taken) / seconds, p50, p95, p99, longest)
+
+
+async def _taken(
+    texts: Sequence[Texts], clients: int, beam_size: int, seconds: float, ports: Sequence[int]
+) -> list[float]:
+    """Seconds of each request."""
     requests = itertools.cycle([translation_of(text, beam_size=beam_size) for text in texts])
     began, taken = time.perf_counter(), list[float]()
     async with connected(ports) as client:
@@ -80,5 +120,4 @@ async def _by_ourselves(
                 taken.append((await client.translate(next(requests))).seconds)
 
         await asyncio.gather(*(work() for _ in range(clients)))
-        rate = len(taken) / (time.perf_counter() - began)
-    return Run(rate, *(percentile(taken, percent) * 1000 for percent in (50, 95, 99)))
+    return taken

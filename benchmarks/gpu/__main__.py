@@ -23,7 +23,17 @@ from typing import NamedTuple
 
 import torch
 
-from benchmarks.gpu import cores, encoder, kinds, peers, profiles, service, soundness, speed
+from benchmarks.gpu import (
+    cores,
+    encoder,
+    kinds,
+    peers,
+    processes,
+    profiles,
+    service,
+    soundness,
+    speed,
+)
 from benchmarks.gpu.figures import OUT_VARIABLE, note
 
 Part = Callable[[str], None]
@@ -63,6 +73,7 @@ ROUNDS = (
     Round(15, {"profile": profiles.profile}),
     Round(10, {"backends": speed.backends}),
     Round(40, {"service": service.service}),
+    Round(80, {"processes": processes.processes}),
     Round(15, {"encoder": encoder.encoder}),
     Round(60, {"cores": cores.cores}),
 )
