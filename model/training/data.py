@@ -10,9 +10,10 @@ import gzip
 import random
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -27,20 +28,32 @@ from model.training.terms import term_pairs
 
 Indices = NDArray[np.int64]
 Augment = Callable[[Sequence[Pair]], list[MadePair]]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 _EPOCHS_KEPT = 4
 _ALIGNED_PAIRS = 5_000
 """Pairs per corpus that the word alignment uses."""
+_NO_TOKEN = -1
 _SOURCE_SIDES = {"both": (0, 1), "first": (0,), "second": (1,)}
 _MOST_LINE_CHARACTERS = 1_000_000
 _MOST_READ = _MOST_LINE_CHARACTERS + 2  # the line feed, and one to detect longer lines
 
 
 class Batch(NamedTuple):
-    """src (B, S), tgt_in (B, T) starting with bos, tgt_out (B, T) ending with eos; padded."""
+    """src (B, S), tgt_in (B, T) starting with bos, tgt_out (B, T) ending with eos; padded.
+    `places`: those of tgt_out, flat, that are no padding."""
 
     src: Tensor
     tgt_in: Tensor
     tgt_out: Tensor
+    places: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """Copied while the CPU goes on, if its memory is pinned."""
+        return Batch(*(ids.to(device, non_blocking=True) for ids in self))
+
+    def pinned(self) -> Batch:
+        return Batch(*(ids.pin_memory() for ids in self))
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -71,12 +84,21 @@ class TokenLists:
 
     def __init__(self, lists: Sequence[Sequence[int]]) -> None:
         self.lengths = np.array([len(ids) for ids in lists], dtype=np.int64)
-        self._ends = self.lengths.cumsum()
-        self._ids = np.fromiter((i for ids in lists for i in ids), dtype=np.int32)
+        self.starts = self.lengths.cumsum() - self.lengths
+        self.ids = np.fromiter((i for ids in lists for i in ids), dtype=np.int32)
 
     def __getitem__(self, index: int) -> NDArray[np.int32]:
-        end = self._ends[index]
-        return self._ids[end - self.lengths[index] : end]
+        start = self.starts[index]
+        return self.ids[start : start + self.lengths[index]]
+
+    @classmethod
+    def joined(cls, parts: Sequence[TokenLists]) -> TokenLists:
+        """The lists of all parts, in order."""
+        whole = cls(())
+        whole.lengths = np.concatenate([whole.lengths, *(part.lengths for part in parts)])
+        whole.starts = whole.lengths.cumsum() - whole.lengths
+        whole.ids = np.concatenate([whole.ids, *(part.ids for part in parts)])
+        return whole
 
 
 @dataclass(frozen=True)
@@ -195,8 +217,11 @@ class BatchMaker:
     ) -> None:
         self.corpora = corpora
         self.batch_tokens = batch_tokens
+        self._lists = TokenLists.joined([side for corpus in corpora for side in corpus.sides])
+        sizes = np.array([len(corpus) for corpus in corpora for _ in corpus.sides], np.int64)
+        self._first_lists = (sizes.cumsum() - sizes).reshape(-1, 2)
         tags = (tokenizer.tag_id(languages[0]), tokenizer.tag_id(languages[1]))
-        self._target_tags = [[] if tag is None else [tag] for tag in tags]
+        self._tags = np.array([_NO_TOKEN if tag is None else tag for tag in tags])
         self._pad, self._bos, self._eos = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
 
     def epoch(self, seed: int, epoch: int) -> list[Examples]:
@@ -226,42 +251,57 @@ class BatchMaker:
 
     def collate(self, examples: Examples) -> Batch:
         """Token ids of a batch as padded tensors."""
-        sources, targets = [], []
-        for corpus, pair, side in zip(*examples, strict=True):
-            sides = self.corpora[corpus].sides
-            sources.append([*self._target_tags[1 - side], *sides[side][pair], self._eos])
-            targets.append([self._bos, *sides[1 - side][pair], self._eos])
-        tgt = pad(targets, self._pad)
-        return Batch(pad(sources, self._pad), tgt[:, :-1], tgt[:, 1:])
+        source, target = self._sides(examples)
+        src = self._padded(source, self._tags[1 - examples.source_side])
+        tgt = self._padded(target, np.full(len(target), self._bos))
+        places = np.flatnonzero(tgt[:, 1:] != self._pad)
+        return Batch(*map(torch.from_numpy, (src, tgt[:, :-1], tgt[:, 1:], places)))
 
-    def _lengths(self, examples: Examples) -> tuple[Indices, Indices]:
-        src = np.zeros(len(examples.pair), dtype=np.int64)
-        tgt = np.zeros(len(examples.pair), dtype=np.int64)
-        for number, corpus in enumerate(self.corpora):
-            for side in (0, 1):
-                chosen = (examples.corpus == number) & (examples.source_side == side)
-                src[chosen] = corpus.sides[side].lengths[examples.pair[chosen]] + 2
-                tgt[chosen] = corpus.sides[1 - side].lengths[examples.pair[chosen]] + 1
-        return src, tgt
+    def _sides(self, examples: Examples) -> tuple[Indices, Indices]:
+        """The numbers of the lists of each source and each target."""
+        firsts = self._first_lists[examples.corpus]
+        rows, side = np.arange(len(firsts)), examples.source_side
+        return firsts[rows, side] + examples.pair, firsts[rows, 1 - side] + examples.pair
+
+    def _padded(self, chosen: Indices, first: Indices) -> Indices:
+        """The chosen lists, each between its first token, unless that is _NO_TOKEN, and eos ->
+        (B, longest), padded on the right."""
+        begin = (first != _NO_TOKEN).astype(np.int64)
+        end = begin + self._lists.lengths[chosen]
+        columns = np.arange(end.max() + 1)
+        table = np.full((len(chosen), len(columns)), self._pad, dtype=np.int64)
+        is_inside = (columns >= begin[:, None]) & (columns < end[:, None])
+        places = (self._lists.starts[chosen] - begin)[:, None] + columns
+        table[is_inside] = self._lists.ids[places[is_inside]]
+        table[begin == 1, 0] = first[begin == 1]
+        table[np.arange(len(chosen)), end] = self._eos
+        return table
 
     def _cut(self, examples: Examples) -> Iterator[Examples]:
         """Sort by length (ties keep their random order) and cut when the token budget is full."""
-        src, tgt = self._lengths(examples)
+        source, target = self._sides(examples)
+        src, tgt = self._lists.lengths[source] + 2, self._lists.lengths[target] + 1
         order = np.lexsort((src, tgt))
         start, widest = 0, 0
-        for i, example in enumerate(order):
-            widest = max(widest, int(src[example]), int(tgt[example]))
+        for i, width in enumerate(np.maximum(src, tgt)[order].tolist()):
+            widest = max(widest, width)
             if (i + 1 - start) * widest > self.batch_tokens:
                 yield _reordered(examples, order[start:i])
-                start, widest = i, max(int(src[example]), int(tgt[example]))
+                start, widest = i, width
         if len(order):
             yield _reordered(examples, order[start:])
 
 
-def pad(lists: Iterable[Sequence[int]], pad_id: int) -> Tensor:
-    """Lists of ids -> (B, longest), padded on the right."""
-    rows = [torch.as_tensor(ids, dtype=torch.int64) for ids in lists]
-    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
+def computed_ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """`work` of each item, in order; a thread works on the next one meanwhile."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = None
+        for item in items:
+            current, coming = coming, thread.submit(work, item)
+            if current is not None:
+                yield current.result()
+        if coming is not None:
+            yield coming.result()
 
 
 def _sample(size: int, weight: float, rng: np.random.Generator) -> Indices:

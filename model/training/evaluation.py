@@ -100,11 +100,11 @@ def dev_loss(
     for number, corpus in enumerate(batches.corpora):
         for side in corpus.source_sides:
             for examples in batches.everything(number, side):
-                src, tgt_in, tgt_out = (ids.to(model.device) for ids in batches.collate(examples))
+                batch = batches.collate(examples)
                 with training_precision(precision, model.device):
-                    loss, count = summed_loss(model, src, tgt_in, tgt_out, 0.0)
+                    loss = summed_loss(model, batch.to(model.device), 0.0)
                 total += loss.item()
-                tokens += count
+                tokens += len(batch.places)
     return total / tokens
 
 

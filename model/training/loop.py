@@ -25,7 +25,7 @@ from model.decoding.options import DecodingOptions
 from model.files import reason_of
 from model.network.parameters import weight_shapes
 from model.training.averaging import average_checkpoints, average_weights
-from model.training.data import Examples
+from model.training.data import Batch, Examples, computed_ahead
 from model.training.evaluation import dev_bleu, dev_loss
 from model.training.freed_memory import FreedMemory
 from model.training.optimisation import NotFiniteError, OptimiserStep
@@ -164,8 +164,8 @@ class Trainer:
         return self.progress.step >= self.table.max_steps or is_stale
 
     def _run_epoch(self) -> None:
-        batches = self.train_batches.epoch(self.table.seed, self.progress.epoch)
-        groups = list(_groups(batches, self.table.accumulate))
+        epoch = self.train_batches.epoch(self.table.seed, self.progress.epoch)
+        groups = list(_groups(epoch, self.table.accumulate))
         with tqdm(
             desc=self.directory.name,
             total=self.table.max_steps,
@@ -173,16 +173,20 @@ class Trainer:
             unit="step",
             smoothing=0.05,
         ) as bar:
-            for group in groups[self.progress.batch :]:
-                self._train_step(group, bar)
+            for batches in computed_ahead(self._collated, groups[self.progress.batch :]):
+                self._train_step(batches, bar)
                 if self._is_finished():
                     return
         self.progress.epoch += 1
         self.progress.batch = 0
 
-    def _train_step(self, group: list[Examples], bar: tqdm[NoReturn]) -> None:
+    def _collated(self, group: list[Examples]) -> list[Batch]:
+        batches = [self.train_batches.collate(examples) for examples in group]
+        return [batch.pinned() for batch in batches] if self.device.type == "cuda" else batches
+
+    def _train_step(self, batches: list[Batch], bar: tqdm[NoReturn]) -> None:
         started = time.monotonic()
-        loss, tokens = self._optimise(group)
+        loss, tokens = self._optimise(batches)
         progress = self.progress
         progress.step += 1
         progress.batch += 1
@@ -196,9 +200,8 @@ class Trainer:
         if progress.step % self.table.save_every == 0 or self._is_finished():
             self._record()
 
-    def _optimise(self, group: list[Examples]) -> tuple[float, int]:
+    def _optimise(self, batches: list[Batch]) -> tuple[float, int]:
         """Run one optimiser step over a group of batches -> mean loss per token, tokens."""
-        batches = [self.train_batches.collate(examples) for examples in group]
         try:
             return self._optimiser_step.run(self.progress.step + 1, batches)
         except NotFiniteError as error:

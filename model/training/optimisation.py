@@ -32,25 +32,17 @@ def learning_rate(step: int, d_model: int, table: TrainingTable) -> float:
     return table.rate_factor * rate * cooldown
 
 
-def summed_loss(
-    model: Transformer,
-    src: Tensor,
-    tgt_in: Tensor,
-    tgt_out: Tensor,
-    label_smoothing: float,
-) -> tuple[Tensor, int]:
-    """Cross-entropy summed over real target tokens, and their number.
+def summed_loss(model: Transformer, batch: Batch, label_smoothing: float) -> Tensor:
+    """Cross-entropy summed over the real target tokens of a batch on the model's device.
 
-    src (B, S), tgt_in and tgt_out (B, T). Label smoothing spreads part of the target's mass
-    over the vocabulary (section 5.4). Padding skips the output layer, the most expensive one of
-    a small model.
+    Label smoothing spreads part of the target's mass over the vocabulary (section 5.4). Padding
+    skips the output layer, the most expensive one of a small model.
     """
+    src, tgt_in, tgt_out, places = batch
     states = model.decode(tgt_in, model.encode(src), model.src_mask(src))
-    is_real = tgt_out != model.config.pad_id
-    logits = model.output(states[is_real]).float()
-    targets = tgt_out[is_real]
-    loss = F.cross_entropy(logits, targets, label_smoothing=label_smoothing, reduction="sum")
-    return loss, targets.numel()
+    logits = model.output(states.flatten(0, 1)[places]).float()
+    targets = tgt_out.flatten()[places]
+    return F.cross_entropy(logits, targets, label_smoothing=label_smoothing, reduction="sum")
 
 
 @contextlib.contextmanager
@@ -86,12 +78,12 @@ class OptimiserStep:
         The gradient is that of one batch with all examples. Raises NotFiniteError.
         """
         self._model.train()
-        pad_id = self._model.config.pad_id
-        real_tokens = sum(int((batch.tgt_out != pad_id).sum()) for batch in batches)
-        loss = sum(self._backward(batch, real_tokens) for batch in batches) / real_tokens
+        real_tokens = sum(len(batch.places) for batch in batches)
+        losses = [self._backward(batch, real_tokens) for batch in batches]
         norm = torch.nn.utils.clip_grad_norm_(
             self._model.parameters(), self._table.clip_norm or math.inf
         )
+        loss = sum(loss.item() for loss in losses) / real_tokens
         if not (math.isfinite(loss) and norm.isfinite()):
             raise NotFiniteError(f"the loss is {loss}, its gradient {float(norm)}")
         self._set_rate(learning_rate(step, self._model.config.d_model, self._table))
@@ -99,14 +91,14 @@ class OptimiserStep:
         self._optimiser.zero_grad()
         return loss, real_tokens
 
-    def _backward(self, batch: Batch, real_tokens: int) -> float:
-        """Add the gradient of a batch -> its summed loss."""
-        src, tgt_in, tgt_out = (ids.to(self._model.device) for ids in batch)
-        smoothing = self._table.label_smoothing
+    def _backward(self, batch: Batch, real_tokens: int) -> Tensor:
+        """Add the gradient of a batch -> its summed loss, which the device may still compute."""
         with training_precision(self._table.precision, self._model.device):
-            loss, _ = summed_loss(self._model, src, tgt_in, tgt_out, smoothing)
+            loss = summed_loss(
+                self._model, batch.to(self._model.device), self._table.label_smoothing
+            )
         (loss / real_tokens).backward()
-        return loss.item()
+        return loss.detach()
 
     def _set_rate(self, rate: float) -> None:
         for parameters in self._optimiser.param_groups:

@@ -18,6 +18,7 @@ from model.training.data import (
     Examples,
     TokenizedCorpus,
     TokenLists,
+    computed_ahead,
     read_pairs,
     tokenize_corpora,
 )
@@ -176,3 +177,11 @@ def test_a_collated_batch_has_tag_bos_and_eos_in_their_places(tiny_tokenizer: To
     assert batch.src.tolist() == [[en, 10, 10, 3], [en, 11, 3, 0], [zh, 1010, 3, 0]]
     assert batch.tgt_in.tolist() == [[2, 1010, 3, 0], [2, 1011, 1011, 1011], [2, 10, 10, 3]]
     assert batch.tgt_out.tolist() == [[1010, 3, 0, 0], [1011, 1011, 1011, 3], [10, 10, 3, 0]]
+    assert batch.places.tolist() == [0, 1, 4, 5, 6, 7, 8, 9, 10]
+
+
+def test_work_ahead_keeps_the_order_and_raises_where_it_fails() -> None:
+    results = computed_ahead(lambda number: 12 // number, [3, 2, 0, 1])
+    assert [next(results), next(results)] == [4, 6]
+    with pytest.raises(ZeroDivisionError):
+        next(results)

@@ -27,17 +27,14 @@ def test_the_loss_is_the_smoothed_cross_entropy_of_real_tokens(
     torch.manual_seed(0)
     model = Transformer(tiny_config)
     initialise(model, "xavier")
-    src = torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]])
-    tgt_in = torch.tensor([[2, 9, 10, 11], [2, 12, 0, 0]])
-    tgt_out = torch.tensor([[9, 10, 11, 3], [12, 3, 0, 0]])
-    loss, tokens = summed_loss(model, src, tgt_in, tgt_out, smoothing)
-    log_probs = model(src, tgt_in).log_softmax(-1)
+    batch = padded_batch(([5, 6, 7, 3], [9, 10, 11, 3]), ([8, 3], [12, 3]))
+    loss = summed_loss(model, batch, smoothing)
+    log_probs = model(batch.src, batch.tgt_in).log_softmax(-1)
     expected = 0.0
     for row, column in [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1)]:
         at = log_probs[row, column]
-        target = int(tgt_out[row, column])
+        target = int(batch.tgt_out[row, column])
         expected -= (1 - smoothing) * at[target].item() + smoothing * at.mean().item()
-    assert tokens == 6
     assert loss.item() == pytest.approx(expected, rel=1e-5)
 
 
@@ -48,7 +45,9 @@ def padded_batch(*rows: tuple[list[int], list[int]]) -> Batch:
 
     sources, targets = [row[0] for row in rows], [row[1] for row in rows]
     starts = [[2, *ids[:-1]] for ids in targets]
-    return Batch(table(sources), table(starts), table(targets))
+    tgt_out = table(targets)
+    places = tgt_out.flatten().nonzero().flatten()
+    return Batch(table(sources), table(starts), tgt_out, places)
 
 
 @pytest.mark.parametrize("clip_norm", [0.0, 0.01])
