@@ -7,7 +7,7 @@ ARG BASE=python:3.13-slim
 # Apart, so that a change of anything else in pyproject.toml installs nothing anew.
 FROM ${BASE} AS requirements
 COPY pyproject.toml ./
-RUN python3 -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*(one for one in project['dependencies'] if one.startswith('torch==')))" \
+RUN python3 -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*project['optional-dependencies']['torch'])" \
     > /torch.txt
 
 FROM ${BASE} AS build

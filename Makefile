@@ -33,24 +33,33 @@ help: ## list these targets
 
 install: $(TESTING) $(LINTING) ## create .venv with everything for serving, training and testing
 
+GPU := $(shell command -v nvidia-smi)
 # Without an NVIDIA GPU the small build of PyTorch is enough.
-TORCH_INDEX ?= $(if $(shell command -v nvidia-smi),,https://download.pytorch.org/whl/cpu)
+TORCH_INDEX ?= $(if $(GPU),,https://download.pytorch.org/whl/cpu)
+# PyTorch serves on a GPU and where the C++ cannot be compiled, and imports models.
+SERVES_WITH_PYTORCH = $(GPU)$(if $(shell command -v c++ || command -v g++),,x)$(filter-out zh-en en-de checkpoints/%,$(MODEL))
 NATIVE := $(wildcard model/backends/native/*.cpp model/backends/native/*.h model/backends/native/*.inc)
 
 $(SERVING): pyproject.toml setup.py $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 	rm -f model/backends/native/_library.*
-	$(BIN)/pip install --no-deps --retries 1 $(TORCH_INDEX:%=--extra-index-url %) "$$(sed -n 's/^ *"\(torch==[0-9.]*\)",$$/\1/p' pyproject.toml)"
 	$(BIN)/pip install -e .
 	touch $@
+
+.venv/with-torch: $(SERVING)
+	$(BIN)/pip install --no-deps --retries 1 $(TORCH_INDEX:%=--extra-index-url %) "$$(sed -n 's/^ *"\(torch==[0-9.]*\)",$$/\1/p' pyproject.toml)"
+	$(BIN)/pip install 'dragoman[torch]'
+	touch $@
+
+$(TRAINING) $(TESTING) $(LINTING) .venv/with-clients .venv/with-browser: .venv/with-torch
 
 # The requirements of an extra. dragoman itself is installed already and not compiled again.
 .venv/with-%: $(SERVING)
 	$(BIN)/pip install 'dragoman[$*]'
 	touch $@
 
-serve: $(SERVING) ## serve MODEL="checkpoints/zh-en checkpoints/en-de" on HOST=127.0.0.1 PORT=8000
+serve: $(SERVING) $(if $(SERVES_WITH_PYTORCH),.venv/with-torch) ## serve MODEL="checkpoints/zh-en checkpoints/en-de" on HOST=127.0.0.1 PORT=8000
 	$(BIN)/dragoman serve $(addprefix --model ,$(MODEL)) --host $(HOST) --port $(PORT)
 
 ray-serve: export RAY_USAGE_STATS_ENABLED = 0
@@ -152,8 +161,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrad
 
 lock: .venv/with-supply ## renew the versions and hashes of the image's packages in deploy/requirements.txt and build-requirements.txt
 	mkdir -p build
-	echo torch > build/not-locked.txt
-	$(LOCK) --extra otel --extra redis --excludes build/not-locked.txt pyproject.toml --output-file $(LOCKED)
+	$(LOCK) --extra otel --extra redis pyproject.toml --output-file $(LOCKED)
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
 	    > build/build-system.txt
 	$(LOCK) build/build-system.txt --output-file deploy/build-requirements.txt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email
 import os
 import shutil
 import subprocess
@@ -93,6 +94,17 @@ def test_the_wheel_has_every_module_and_the_files_of_the_pages_and_the_bundled_m
             for part in ("config.json", "model.safetensors", "sentencepiece.model", "SHA256SUMS"):
                 own = (ROOT / "checkpoints" / name / part).read_bytes()
                 assert archive.read(f"dragoman_checkpoints/{name}/{part}") == own
+
+
+def test_pytorch_comes_only_with_the_extras_that_need_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (path,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        described = email.message_from_bytes(archive.read(path))
+    required = described.get_all("Requires-Dist", [])
+    assert [line for line in required if line.startswith("torch")] == [
+        'torch==2.13.0; extra == "torch"'
+    ]
+    assert 'dragoman[torch]; extra == "train"' in required
 
 
 def test_the_bundled_models_translate_from_any_directory_where_the_wheel_is_installed(

@@ -3,10 +3,13 @@ for."""
 
 from __future__ import annotations
 
+import importlib.util
+import logging
 import re
 import sys
 from pathlib import Path
 
+_logger = logging.getLogger(__name__)
 _NAMES = re.compile(r"auto|cpu|cuda|cuda:\d{1,3}(,\d{1,3})*")
 GPU_DRIVERS = tuple(
     map(Path, ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
@@ -17,7 +20,8 @@ GPU_DRIVERS = tuple(
 def resolve_devices(name: str) -> list[str]:
     """The devices of a name: "auto", "cpu", "cuda", "cuda:1", or "cuda:0,1" for two.
 
-    "auto" becomes "cuda" if available, else "cpu". Raises ValueError if a device is missing.
+    "auto" becomes "cuda" if available, else "cpu". Raises ValueError if a device is missing, and
+    ModuleNotFoundError if a GPU is asked for without PyTorch.
     """
     if not _NAMES.fullmatch(name):
         raise ValueError(f"device must be auto, cpu, cuda, cuda:1 or cuda:0,1, got {name!r}")
@@ -36,5 +40,14 @@ def resolve_device(name: str) -> str:
     return devices[0]
 
 
+def has_pytorch() -> bool:
+    """Whether PyTorch is installed; it is not imported."""
+    return importlib.util.find_spec("torch") is not None
+
+
 def _may_have_gpu() -> bool:
-    return not sys.platform.startswith("linux") or any(path.exists() for path in GPU_DRIVERS)
+    """Whether PyTorch may find a GPU."""
+    has_driver = any(path.exists() for path in GPU_DRIVERS)
+    if has_driver and not has_pytorch():
+        _logger.warning("a GPU is here, but PyTorch (dragoman[torch]) is not; the CPU computes")
+    return has_pytorch() and (has_driver or not sys.platform.startswith("linux"))

@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from model.backends.native import NativeDecoder, PackedModel, has_fast_int8, is_available
+from model.backends.devices import has_pytorch
+from model.backends.native import (
+    NOT_COMPILED,
+    NativeDecoder,
+    PackedModel,
+    has_fast_int8,
+    is_available,
+)
 from model.checkpoint import StoredNetwork
 from model.decoding.decoder import Capacity, Decoder, Precision
 from model.decoding.search_rules import SearchSizes, SearchTokens
@@ -48,6 +55,8 @@ def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
     has_native = is_cpu and is_available() and precision in ("float32", "int8")
     if name == "auto":
         name = "native" if has_native else "eager" if is_cpu else "graphs"
+        if is_cpu and not (is_available() or has_pytorch()):
+            raise ValueError(f"{NOT_COMPILED}, or install dragoman[torch]")
     if name == "native" and not has_native:
         raise ValueError(
             "backend native needs a CPU, precision float32 or int8, and model/backends/native "

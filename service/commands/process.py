@@ -16,6 +16,8 @@ _FAILED = 2
 _INTERRUPTED = 128 + signal.SIGINT
 _BROKEN_PIPE = 128 + 13  # what a shell shows for SIGPIPE
 _STANDARD_STREAMS = (0, 1, 2)
+_CPU_BUILD = "--extra-index-url https://download.pytorch.org/whl/cpu, without that URL for a GPU"
+"""Of PyTorch, a tenth of the build with CUDA."""
 
 
 def open_missing_streams() -> None:
@@ -141,7 +143,7 @@ def failing_in_one_line() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "torch":
             raise
-        fail("this needs PyTorch, which is not installed: pip install torch")
+        _fail_without("torch", error)
     except MemoryError as error:
         fail(f"there is not enough memory: {error}" if str(error) else "there is not enough memory")
 
@@ -170,4 +172,8 @@ def importing(extra: str | None = None) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if extra is None:
             raise
-        fail(f"this command needs pip install 'dragoman[{extra}]': {error}")
+        _fail_without(extra, error)
+
+
+def _fail_without(extra: str, error: ModuleNotFoundError) -> NoReturn:
+    fail(f"this needs pip install 'dragoman[{extra}]' {_CPU_BUILD} ({error})")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from model.backends import devices
+from model.backends import devices, selection
 from model.backends.device_lost import DeviceLost
 from model.backends.devices import resolve_devices
 from model.backends.pytorch.devices import configure_cuda, require_alive
+from model.backends.selection import resolve_backend
 
 
 def install_cards(
@@ -59,6 +61,25 @@ def test_what_cannot_be_had_is_refused(
     install_cards(monkeypatch, (9, 0), (8, 0))
     with pytest.raises(ValueError, match=message):
         resolve_devices(name)
+
+
+def test_without_pytorch_auto_computes_on_the_cpu_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    install_cards(monkeypatch, (9, 0))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert resolve_devices("auto") == ["cpu"]
+    assert "a GPU is here, but PyTorch (dragoman[torch]) is not" in caplog.text
+
+
+def test_without_a_compiler_and_pytorch_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(selection, "is_available", lambda: False)
+    assert resolve_backend("auto", "cpu", "float32") == "eager"
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ValueError, match=r"a C\+\+ compiler, or install dragoman\[torch\]"):
+        resolve_backend("auto", "cpu", "float32")
 
 
 def test_an_error_after_which_the_device_answers_is_not_a_lost_device() -> None:
