@@ -96,7 +96,8 @@ class Settings(_Described):
     archive or a Hub id). Separate several with commas, or repeat the flag."""
     models_dir: DirectoryPath | None = None
     """Directory of `dragoman models`, which are loaded when a request needs them. Without the
-    setting model, no other model is served."""
+    setting model, no other is served; without both, ~/.local/share/dragoman/models beside the
+    bundled ones."""
     memory_limit: ByteSize = ByteSize(0)
     """Memory for all models together, such as 4GiB, on each device. 0: a part of what is free at
     the start."""
@@ -248,6 +249,12 @@ class Settings(_Described):
     """Headers for the traces, name=value separated by commas."""
 
     @property
+    def prefers_directory(self) -> bool:
+        """Whether the models of the directory take the pairs that others have too: these are the
+        bundled ones, which nobody named."""
+        return self.model == BUNDLED
+
+    @property
     def pinned_models(self) -> tuple[Path, ...]:
         """The models that are loaded at the start; the bundled ones only without a directory."""
         return () if self.models_dir and "model" not in self.model_fields_set else self.model
@@ -327,6 +334,12 @@ class Settings(_Described):
                 f"got {self.max_beam_size}"
             )
         return self
+
+
+def default_models_directory() -> Path:
+    """In the user's XDG data directory."""
+    base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return Path(base) / "dragoman" / "models"
 
 
 _Settings = TypeVar("_Settings", bound=Settings)

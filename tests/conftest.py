@@ -24,6 +24,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # waiting busily takes a co
 for _name in [name for name in os.environ if name.startswith("DRAGOMAN_")]:
     if not _name.startswith(("DRAGOMAN_FUZZ_", "DRAGOMAN_INSTRUCTION_SET")):
         del os.environ[_name]
+os.environ["XDG_DATA_HOME"] = os.devnull  # no models that the user pulled
 
 TINY_PAIRS = Path(__file__).parent / "data" / "tiny.zh-en.tsv"
 TINY_VOCAB_SIZE = 450

@@ -11,9 +11,9 @@ import click
 
 from model.text.languages import shown_pairs
 from service.commands.arguments import DIRECTORY, SIZE
-from service.commands.process import fail, importing
+from service.commands.process import importing
 from service.models.sizing import shown_bytes
-from service.settings import Settings, read_settings
+from service.settings import Settings, default_models_directory, read_settings
 
 if TYPE_CHECKING:
     from service.models.store import ModelStore, StoredModel
@@ -32,19 +32,19 @@ def _in_directory(command: _Command) -> _Command:
         type=DIRECTORY,
         envvar="DRAGOMAN_MODELS_DIR",
         show_envvar=True,
-        help="The directory, made if it is missing.",
+        help="The directory, made if it is missing. Default: ~/.local/share/dragoman/models "
+        "($XDG_DATA_HOME).",
     )(command)
 
 
 def _settings(context: click.Context, models_dir: Path | None) -> Settings:
-    """Settings with the directory, which is named here or before."""
+    """Settings with the directory, which is named here or before, in a file, or the default."""
     directory = models_dir or context.obj
+    if directory is None and read_settings(Settings, {}).models_dir is None:
+        directory = default_models_directory()
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
-    settings = read_settings(Settings, {"models_dir": directory} if directory else {})
-    if settings.models_dir is None:
-        fail("name the directory: dragoman models --models-dir DIR ..., or DRAGOMAN_MODELS_DIR")
-    return settings
+    return read_settings(Settings, {"models_dir": directory} if directory else {})
 
 
 @click.group(invoke_without_command=True)
@@ -54,9 +54,9 @@ def models(context: click.Context, models_dir: Path | None) -> None:
     """List and change the models of a directory, which servers load on demand.
 
     \b
-    dragoman models pull Helsinki-NLP/opus-mt-de-fr --models-dir models
-    dragoman models --models-dir models
-    dragoman serve --models-dir models --memory-limit 4GiB
+    dragoman models pull Helsinki-NLP/opus-mt-de-fr
+    dragoman models
+    dragoman serve --memory-limit 4GiB
 
     Without a command the models are listed: size on disk, memory of a server with the settings'
     slots, million parameters, precision, licence, last use and languages. Servers only read the

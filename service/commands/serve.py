@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import ipaddress
 import logging
 import socket
@@ -12,7 +13,7 @@ import click
 
 from model.checkpoint.bundled import BUNDLED_NAMES
 from service.commands.process import fail, importing, without_collection
-from service.settings import Settings, read_settings
+from service.settings import Settings, default_models_directory, read_settings
 from service.signals import end_at_once_on_sigterm
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
 
 def _made(flags: dict[str, Any]) -> Callable[[], int]:
     """What serves with the models that are loaded, and returns the exit code."""
-    settings = read_settings(Settings, flags)
+    settings = _with_pulled_models(read_settings(Settings, flags))
     with importing():
         from service.models.loading import load_models
         from service.observability.logs import UnqueuedStream
@@ -82,6 +83,16 @@ def _made(flags: dict[str, Any]) -> Callable[[], int]:
     _warn_if_not_compiled(models)
     listeners = _listeners(settings)
     return _one(_with_own_name(settings, listeners[0]), models, listeners)
+
+
+def _with_pulled_models(settings: Settings) -> Settings:
+    """Beside the bundled models those of the default directory, if it has any and the settings
+    name neither models nor a directory."""
+    directory = default_models_directory()
+    is_named = {"model", "models_dir"} & settings.model_fields_set
+    if is_named or not any(glob.iglob(f"{glob.escape(str(directory))}/*/")):
+        return settings
+    return settings.model_copy(update={"model": settings.model, "models_dir": directory})
 
 
 def _one(

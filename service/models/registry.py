@@ -48,6 +48,7 @@ class ModelRegistry:
         """Load the pinned models and those to preload; `running` starts their engines. `niceness`:
         of the workers. Raises StartupError."""
         self._preload = settings.preload
+        self._prefers_store = settings.prefers_directory
         self._store = ModelStore(settings.models_dir) if settings.models_dir else None
         num_bytes = sum(model.num_bytes for model in pinned)
         limit = memory_limit(settings) if self._store else num_bytes
@@ -78,7 +79,7 @@ class ModelRegistry:
     @property
     def offered(self) -> list[ModelVersion]:
         """All models in order of their routes."""
-        return _in_order(self._own, self._stored)
+        return self._ordered(self._stored)
 
     @property
     def names(self) -> Sequence[str]:
@@ -201,14 +202,14 @@ class ModelRegistry:
         to_load = [new for new in changed if self._needs_load(new)]
         stored |= {new.name: new for new in changed if new not in to_load}
         if stored != self._stored:
-            self._switch(stored, await _routes_over(_in_order(self._own, stored)))
+            self._switch(stored, await _routes_over(self._ordered(stored)))
         for new in to_load:
             await self._offer_version(new)
 
     async def _offer_version(self, new: ModelVersion) -> bool:
         """Offer a version, once it is loaded if it must be -> whether it could be."""
         stored = {**self._stored, new.name: new}
-        routes = await _routes_over(_in_order(self._own, stored))
+        routes = await _routes_over(self._ordered(stored))
         if self._needs_load(new):
             try:
                 await self.pool.load(new.pooled)
@@ -223,6 +224,14 @@ class ModelRegistry:
         in memory."""
         old = self._stored.get(new.name)
         return new.pooled.is_pinned or (old is not None and old.pooled.resident is not None)
+
+    def _ordered(self, stored: Mapping[str, ModelVersion]) -> list[ModelVersion]:
+        """Those of the setting model in its order, then those of the store, the cheapest first; or
+        these first."""
+        of_store = sorted(stored.values(), key=lambda one: (one.languages.work, one.name))
+        if self._prefers_store:
+            return [*of_store, *self._own]
+        return [*self._own, *of_store]
 
     def _switch(self, stored: dict[str, ModelVersion], routes: Routes) -> None:
         """Offer these models of the store from now on. `routes`: over them and the server's own."""
@@ -246,7 +255,7 @@ class ModelRegistry:
                 reason = told.get(name, f"the store has no model {name}")
                 raise StartupError(f"setting preload: {reason}")
         stored = {name: self._version_of(model) for name, model in found.models.items()}
-        offered = _in_order(self._own, stored)
+        offered = self._ordered(stored)
         if not offered:
             assert self._store is not None
             raise StartupError(
@@ -269,13 +278,6 @@ class ModelRegistry:
             self.pool.load_now(version.pooled)
         except (MemoryError, OSError, ValueError, DeviceLost) as error:
             raise StartupError(f"{version.name}: {error}") from error
-
-
-def _in_order(
-    own: Sequence[ModelVersion], stored: Mapping[str, ModelVersion]
-) -> list[ModelVersion]:
-    """Those of the setting model in its order, then those of the store, the cheapest first."""
-    return [*own, *sorted(stored.values(), key=lambda one: (one.languages.work, one.name))]
 
 
 async def _routes_over(offered: Iterable[ModelVersion]) -> Routes:

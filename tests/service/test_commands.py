@@ -79,7 +79,25 @@ def test_the_directory_of_models_is_named_before_or_after_the_command(tmp_path: 
     named = ("--models-dir", str(tmp_path / "models"))
     for arguments in (("prune", *named), (*named, "prune"), named):
         assert run("models", *arguments).exit_code == 0
-    assert_refused(["models", "prune"], "--models-dir")
+
+
+def test_models_pulled_into_the_default_directory_are_served_beside_the_bundled_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert serving._with_pulled_models(Settings()).models_dir is None
+    directory = tmp_path / "dragoman" / "models"
+    assert run("models", "prune").exit_code == 0
+    assert directory.is_dir()
+    assert serving._with_pulled_models(Settings()).models_dir is None, "it is empty"
+    (directory / "zh-en").symlink_to(ZH_EN)
+    assert "zh-en" in run("models").stdout
+    beside = serving._with_pulled_models(Settings())
+    assert (beside.models_dir, beside.pinned_models) == (directory, Settings().model)
+    named: list[dict[str, object]] = [{"model": ZH_EN}, {"models_dir": tmp_path}]
+    for given in named:
+        settings = Settings.model_validate(given)
+        assert serving._with_pulled_models(settings) is settings
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,10 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from service.app import create_app
 from service.models.loading import load_models
+from service.models.registry import ModelRegistry
 from service.models.store import ModelStore
-from service.settings import Settings
+from service.observability.metrics import Metrics
+from service.settings import BUNDLED, Settings
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
 from service.translation.language.chinese import with_traditional
@@ -355,6 +357,17 @@ def test_without_a_store_no_model_is_loaded_again(tmp_path: Path) -> None:
         answer = client.post("/admin/models/fake/reload", headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid_field")
         assert "models_dir" in answer.json()["error"]
+
+
+def test_models_of_the_store_take_pairs_from_the_bundled_ones_but_not_from_named_ones(
+    workshop: Workshop,
+) -> None:
+    store, own = workshop.make("tiny", PAIRS, 0).parent, fake_model(FakeRunner())
+    for model, first in ((BUNDLED, "tiny"), ((Path("own"),), own.name)):
+        given = Settings.model_validate({"models_dir": store, "model": model, **SMALL})
+        registry = ModelRegistry(given, [own], Metrics())
+        assert registry.offered[0].name == first
+        assert {version.name for version in registry.offered} == {"tiny", own.name}
 
 
 def test_a_fault_is_logged_once_until_it_changes(
