@@ -72,12 +72,12 @@ class ErrorBody(BaseModel):
 
 def error_response(error: ServiceError, request_id: str, path: str) -> Response:
     """The response to a failed request for `path`."""
-    headers = {"WWW-Authenticate": "Bearer"} if error.status == KeyRequired.status else {}
+    status, body = _render(path, error, request_id)
+    headers = {"WWW-Authenticate": "Bearer"} if status == KeyRequired.status else {}
     if isinstance(error, MethodNotAllowed):  # the router names the methods of one route only
         headers["Allow"] = ", ".join(error.allowed)
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
-    status, body = _render(path, error, request_id)
     return Response(to_json(body), status, headers, "application/json")
 
 

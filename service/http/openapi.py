@@ -4,7 +4,7 @@ this server's limits, languages and models, the keys, and the errors."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from service.errors import LimitExceeded, ServiceError
 from service.http.access.caller import GOOGLE_HEADER
-from service.http.bodies import JSON
+from service.http.bodies import JSON, MULTIPART
 from service.http.error_answers import ErrorBody
 from service.http.limits import RequestLimits
 from service.http.request_fields import KEY_FIELDS, RequestModel, value_schema
@@ -30,8 +30,14 @@ _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en
 _TEXTS = ("q", "target_prefix")
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _AUTHENTICATE = {"WWW-Authenticate": {"description": "`Bearer`.", "schema": {"type": "string"}}}
-_ERROR_CONTENT: Schema = {JSON: {"schema": {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}}}
+_ERROR: Schema = {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}
+_FILE = {
+    "type": "string",
+    "format": "binary",
+    "description": "The file; the ending of its name says the format.",
+}
 _HEADERS: dict[int, Schema] = {401: _AUTHENTICATE, **dict.fromkeys((429, 502, 503), _RETRY_AFTER)}
+_NOT_OURS = "HTTPValidationError"
 ANYWHERE = (431, 500, 503)
 """What any request can get."""
 WITH_ACCESS = (401, 403, 429)
@@ -52,20 +58,27 @@ class Offer:
     models: Sequence[str]
 
 
-def describe_errors(*statuses: int) -> dict[int | str, Schema]:
+def describe_errors(*statuses: int, schema: Schema = _ERROR) -> dict[int | str, Schema]:
     """The value of FastAPI's `responses`: the meanings of each status. They name the schema of
     `describe_error_body`, since FastAPI would make a model of it for each status of each route."""
     return {
-        status: {"content": _ERROR_CONTENT, "description": _meaning(status)}
+        status: {"content": {JSON: {"schema": schema}}, "description": _meaning(status)}
         | ({"headers": _HEADERS[status]} if status in _HEADERS else {})
         for status in statuses
     }
 
 
 def describe_error_body(document: Schema) -> None:
-    """Add the schema of errors to the document."""
+    """Add the schema of errors to the document, and remove the one that FastAPI would answer to a
+    wrong path."""
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas[ErrorBody.__name__] = ErrorBody.model_json_schema()
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            if _NOT_OURS in str(operation["responses"].get("422")):
+                del operation["responses"]["422"]
+    for name in (_NOT_OURS, "ValidationError"):
+        schemas.pop(name, None)
 
 
 def _meaning(status: int) -> str:
@@ -88,8 +101,7 @@ def describe_body(
 
     `changed`: schemas that replace those of the model.
     """
-    fields = describe_fields(model, offer) | dict(changed or {})
-    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    fields, required = describe_fields(model, offer) | dict(changed or {}), _required(model)
     schema = {
         "title": model.__name__,
         "type": "object",
@@ -98,6 +110,30 @@ def describe_body(
     }
     content = {JSON: {"schema": schema, "example": example}}
     return {"requestBody": {"required": True, "content": content}}
+
+
+def describe_upload(
+    model: type[RequestModel], offer: Offer, unoffered: Collection[str] = ()
+) -> Schema:
+    """As `describe_body`, for a form with a file and the model's fields without `unoffered`."""
+    fields = describe_fields(model, offer).items()
+    schema = {
+        "title": model.__name__,
+        "type": "object",
+        "required": ["file", *_required(model)],
+        "properties": {"file": _FILE, **{k: one for k, one in fields if k not in unoffered}},
+    }
+    return {"requestBody": {"required": True, "content": {MULTIPART: {"schema": schema}}}}
+
+
+def describe_file(media_type: str) -> dict[int | str, Schema]:
+    """The value of FastAPI's `responses` for an answer that is a file."""
+    content = {media_type: {"schema": {"type": "string", "format": "binary"}}}
+    return {200: {"description": "The translated file.", "content": content}}
+
+
+def _required(model: type[RequestModel]) -> list[str]:
+    return [name for name, field in model.model_fields.items() if field.is_required()]
 
 
 def describe_fields(model: type[RequestModel], offer: Offer) -> dict[str, Schema]:
@@ -211,13 +247,15 @@ class OwnRoute(APIRoute):
         return Response(to_json(content), status, media_type=JSON)
 
 
-def described_router(tag: str, *statuses: int, is_described: bool = True) -> APIRouter:
+def described_router(
+    tag: str, *statuses: int, is_described: bool = True, error: Schema = _ERROR
+) -> APIRouter:
     """A router whose routes stand in the OpenAPI document, with the errors of these statuses and
-    those of any route."""
+    those of any route. `error`: the schema of their bodies."""
     return APIRouter(
         route_class=OwnRoute,
         tags=[tag],
-        responses=describe_errors(*ANYWHERE, *statuses),
+        responses=describe_errors(*ANYWHERE, *statuses, schema=error),
         include_in_schema=is_described,
         generate_unique_id_function=lambda route: route.name,
     )

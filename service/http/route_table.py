@@ -159,11 +159,12 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         operation.make_metrics_router(is_described=has_metrics),
         operation.make_models_router(),
         websocket.router,
-        files.router,
+        files.make_router(offer),
         deeplx.router,
         immersive.router,
         openai.router,
         deepl.router,
+        deepl.make_document_router(offer),
         deepl_glossaries.router,
         google.router,
     ):

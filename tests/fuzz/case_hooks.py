@@ -52,8 +52,13 @@ def before_call(
         content = (mutated_archive if name.endswith(_ARCHIVES) else mutated)(content, rng)
     if rng.random() < 0.1:
         name = f"a{rng.choice(list(FORMATS))}"
-    fields = [(key, (None, str(value))) for key, value in case.body.items() if key != "file"]
+    fields = [(key, (None, _spelled(value))) for key, value in case.body.items() if key != "file"]
     kwargs["files"] = [*fields, ("file", (name, content))]
+
+
+def _spelled(value: object) -> str:
+    """As forms have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> bool:

@@ -12,7 +12,6 @@ from service.http.apis.deeplx import DeepLXRequest
 from service.http.apis.immersive import ImmersiveRequest
 from service.http.bodies import FORM, JSON, MULTIPART
 from service.http.request_fields import RequestModel
-from service.http.routes.files import FileRequest
 
 Schema = dict[str, Any]
 UPLOADS = ("/translate_file", "/v2/document")
@@ -20,15 +19,15 @@ _STATUSES = ("400", "401", "403", "404", "405", "413", "415", "422", "429", "431
 _TRIES = ("503", "504")
 _TEXT: Schema = {"type": "string"}
 _OBJECT: Schema = {"type": "object"}
-_FILE: Schema = {"type": "string", "format": "binary"}
 _ID: Schema = {"type": "string", "minLength": 1, "pattern": "^[A-Za-z0-9_-]+$"}
 _CODES: Schema = {"type": "string", "enum": ["ZH", "EN", "DE"]}
 _GOOGLE = "/language/translate/v2"
 
 
 def whole_document(served: Mapping[str, Any], *, has_keys: bool, is_native: bool) -> Schema:
-    """The served document, whose examples are choices; with the other routes unless `is_native`;
-    and, if asked for, the key that its routes need."""
+    """The served document, whose examples are choices; with the other routes, or if `is_native`
+    without uploads, since no schema says which files are accepted; and, if asked for, the key that
+    its routes need."""
     document = _with_choices(dict(served))
     paths = document["paths"]
     if has_keys:
@@ -36,9 +35,10 @@ def whole_document(served: Mapping[str, Any], *, has_keys: bool, is_native: bool
         schemes["key"] = {"type": "http", "scheme": "bearer"}
         for path in ("/translate", "/translate/next", "/detect"):
             paths[path]["post"]["security"] = [{"key": []}]
-    if not is_native:
-        for path, method, operation in _operations():
-            paths.setdefault(path, {})[method] = operation
+    for path, method, operation in () if is_native else _operations():
+        paths.setdefault(path, {})[method] = operation
+    for path in UPLOADS if is_native else ():
+        del paths[path]
     return document
 
 
@@ -69,12 +69,6 @@ def _operations() -> Iterator[tuple[str, str, Schema]]:
     yield glossary, "delete", _operation(status="204", ids=["glossary_id"])
     entries = _operation(answer=_TEXT, answer_type="text/tab-separated-values", ids=["glossary_id"])
     yield f"{glossary}/entries", get, entries
-    stored, ids = _with("document_id", "document_key"), ["document_id"]
-    yield "/v2/document", post, _operation(deepl.DocumentRequest, [MULTIPART], answer=stored)
-    document = "/v2/document/{document_id}"
-    yield document, post, _operation(deepl.DocumentKey, answer=_with("status"), ids=ids)
-    result = _operation(deepl.DocumentKey, answer={}, answer_type="*/*", ids=ids)
-    yield f"{document}/result", post, result
     for path, model in (
         (_GOOGLE, google.GoogleTextRequest),
         (f"{_GOOGLE}/detect", google.GoogleDetectRequest),
@@ -82,10 +76,6 @@ def _operations() -> Iterator[tuple[str, str, Schema]]:
     ):
         yield path, get, _operation(model, (), answer=_with("data"))
         yield path, post, _operation(model, (JSON, FORM, MULTIPART), answer=_with("data"))
-    url = _with("translatedFileUrl")
-    yield "/translate_file", post, _operation(FileRequest, [MULTIPART], answer=url)
-    file = _operation(answer={}, answer_type="*/*", ids=["name"])
-    yield "/download_file/{name}", get, file
     yield "/v1/translate", post, _operation(DeepLXRequest, answer=_with("code", "data"))
     yield "/immersive", post, _operation(ImmersiveRequest, [JSON], answer=_with("translations"))
     for path in ("/", "/docs"):
@@ -138,9 +128,6 @@ def _operation(
         "responses": {status: {"description": "answered", **content}, **errors},
     }
     if kinds and model:
-        if list(kinds) == [MULTIPART]:
-            fields["properties"]["file"] = _FILE
-            fields["required"] = [*fields.get("required", []), "file"]
         bodies = {kind: {"schema": fields} for kind in kinds}
         described["requestBody"] = {"required": True, "content": bodies}
     return described

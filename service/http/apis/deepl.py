@@ -1,7 +1,7 @@
 """DeepL's API below /v2 and /v3: texts, languages, usage and documents.
 
-It stands outside the OpenAPI document: its shapes are DeepL's, and docs/deepl.md describes what
-becomes of each field.
+All but documents stands outside the OpenAPI document: its shapes are DeepL's, and docs/deepl.md
+describes what becomes of each field.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import Request
+from fastapi import APIRouter, Request
 from pydantic import BeforeValidator
 from starlette.responses import Response
 
@@ -22,7 +22,18 @@ from service.documents.formats import format_of
 from service.errors import InvalidField, MissingField, NotOffered, UnknownFile, shown
 from service.http.bodies import FORM, JSON
 from service.http.language_names import language_name
-from service.http.openapi import READ, foreign_router
+from service.http.openapi import (
+    READ,
+    WITH_ENGINE,
+    Offer,
+    Schema,
+    describe_body,
+    describe_errors,
+    describe_file,
+    describe_upload,
+    described_router,
+    foreign_router,
+)
 from service.http.request_fields import Code, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
@@ -51,6 +62,9 @@ _MOST_CHARACTERS = 10**12
 _NO_MARK = ' translate="no"'
 _TAG_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _MAX_TAGS = 100
+_DOCUMENT = DOCUMENT + "/{document_id}"
+_ERROR: Schema = {"type": "object", "required": ["message"],
+                  "properties": {"message": {"type": "string"}}}  # fmt: skip
 router = foreign_router()
 
 
@@ -322,7 +336,25 @@ async def usage(request: Request) -> dict[str, int]:
     }
 
 
-@router.post(DOCUMENT)
+def make_document_router(offer: Offer) -> APIRouter:
+    """Make the routes of documents, whose descriptions name what the server offers."""
+    router = described_router("Documents of DeepL", 400, 403, 404, 413, 415, 429, error=_ERROR)
+    errors = describe_errors(*WITH_ENGINE, schema=_ERROR)
+    router.post(
+        DOCUMENT,
+        responses=errors | {456: {**errors[504], "description": "The key's quota is used up."}},
+        openapi_extra=describe_upload(DocumentRequest, offer, (*_REFUSED, "auth_key")),
+    )(upload_document)
+    key = describe_body(DocumentKey, offer, {"document_key": "0123456789ABCDEF"})
+    router.post(_DOCUMENT, openapi_extra=key)(document_status)
+    found = describe_file("application/octet-stream")
+    result = _DOCUMENT + "/result"
+    router.post(result, response_class=Response, responses=found, openapi_extra=key)(
+        document_result
+    )
+    return router
+
+
 async def upload_document(request: Request) -> dict[str, str]:
     """Translate a file -> the id and the key of its translation, which waits for its download."""
     state = server_state(request)
@@ -338,7 +370,6 @@ async def upload_document(request: Request) -> dict[str, str]:
     return {"document_id": name, "document_key": file.key}
 
 
-@router.post(DOCUMENT + "/{document_id}")
 async def document_status(request: Request, document_id: str) -> dict[str, Any]:
     """Always done: the upload is answered when the translation is."""
     file = await _find_document(request, document_id)
@@ -350,7 +381,6 @@ async def document_status(request: Request, document_id: str) -> dict[str, Any]:
     }
 
 
-@router.post(DOCUMENT + "/{document_id}/result")
 async def document_result(request: Request, document_id: str) -> Response:
     """The translation. As DeepL does, the server forgets it afterwards."""
     file = await _find_document(request, document_id)

@@ -1,8 +1,4 @@
-"""POST /translate_file and GET /download_file, in LibreTranslate's format.
-
-Both stand outside the OpenAPI document: what is accepted depends on the name of the uploaded file,
-which a schema cannot describe.
-"""
+"""POST /translate_file and GET /download_file, in LibreTranslate's format."""
 
 from __future__ import annotations
 
@@ -10,11 +6,22 @@ import posixpath
 import re
 from urllib.parse import quote
 
-from fastapi import Request
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from service.commons.file_store import StoredFile
-from service.http.openapi import READ, foreign_router
+from service.http.openapi import (
+    WITH_ACCESS,
+    WITH_BODY,
+    WITH_ENGINE,
+    Offer,
+    describe_errors,
+    describe_file,
+    describe_upload,
+    described_router,
+    with_heads,
+)
 from service.http.request_fields import RequestModel
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
@@ -26,23 +33,56 @@ DOWNLOADS = "/download_file/"
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,64}){1,8}")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
-router = foreign_router()
 
 
 class FileRequest(RequestModel):
-    """The languages of an uploaded file. `replace`: also translate what is translated in it;
-    `keep` and `glossary`: as in a translation request."""
+    """The languages of an uploaded file, and options of its translation."""
 
     quiet = ("file", "secret", "format")
 
-    source: str
-    target: str
-    replace: bool = False
-    keep: str | list[str] | None = None
-    glossary: str | None = None
+    source: str = Field(description='Language code of the text, or "auto" to detect it.')
+    target: str = Field(description="Language code to translate into.")
+    replace: bool = Field(
+        False, description="Also translate what PO, XLIFF and TS files have a translation of."
+    )
+    keep: str | list[str] | None = Field(
+        None, description="Strings that must stay as they are, as of /translate."
+    )
+    glossary: str | None = Field(
+        None, description="Terms as JSON, or the name of a stored glossary, as of /translate."
+    )
 
 
-@router.post(PATH)
+class FileLanguage(BaseModel):
+    """The language of an uploaded file."""
+
+    language: str
+
+
+class TranslatedFile(BaseModel):
+    """Where the translation of an uploaded file is, and with "auto" its language."""
+
+    translatedFileUrl: str
+    detectedLanguage: FileLanguage | None = None
+
+
+def make_router(offer: Offer) -> APIRouter:
+    """Make the routes, whose descriptions name what the server offers."""
+    router = described_router("Documents", *WITH_ACCESS)
+    router.post(
+        PATH,
+        name="translate_file",
+        response_model=TranslatedFile,
+        responses=describe_errors(404, *WITH_BODY, *WITH_ENGINE),
+        openapi_extra=describe_upload(FileRequest, offer),
+    )(translate_uploaded)
+    found = {**describe_file("*/*"), **describe_errors(404)}
+    router.get(
+        DOWNLOADS + "{name}", name="download_file", response_class=Response, responses=found
+    )(download)
+    return with_heads(router)
+
+
 async def translate_uploaded(request: Request) -> dict[str, object]:
     """Translate a file -> the address of its translation, and with "auto" its own language."""
     state = server_state(request)
@@ -61,7 +101,6 @@ async def translate_uploaded(request: Request) -> dict[str, object]:
     return answer
 
 
-@router.api_route(DOWNLOADS + "{name}", methods=[*READ])
 async def download(request: Request, name: str) -> Response:
     """A translated file, until it expires."""
     state = server_state(request)
