@@ -1,4 +1,4 @@
-"""Error answers: our own format, or that of the API which the path belongs to."""
+"""Error answers: our own format, or that of the API which the request belongs to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import logging
 import re
 from collections.abc import Callable, Mapping
+from http.client import responses
 
 from pydantic import BaseModel
 from pydantic_core import to_json
@@ -35,7 +36,10 @@ from service.errors import (
 
 DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/", "/language/translate/v2"
 OPENAI = ("/v1/chat/", "/v1/models")
-"""Path prefixes of the other APIs."""
+OPUS_CAT = ("/MTRestService/", "/MtRestService/")
+"""Path prefixes of the other APIs. OPUS-CAT's plugins know only the status of an error."""
+APERTIUM = "/translate"
+"""Apertium's path, except for a POST."""
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -70,15 +74,22 @@ class ErrorBody(BaseModel):
     detectedLanguage: dict[str, str] | None = None
 
 
-def error_response(error: ServiceError, request_id: str, path: str) -> Response:
+def error_response(
+    error: ServiceError, request_id: str, path: str, method: str = "POST"
+) -> Response:
     """The response to a failed request for `path`."""
-    status, body = _render(path, error, request_id)
+    status, body = _render(_format_of(path, method), error, request_id)
     headers = {"WWW-Authenticate": "Bearer"} if status == KeyRequired.status else {}
     if isinstance(error, MethodNotAllowed):  # the router names the methods of one route only
         headers["Allow"] = ", ".join(error.allowed)
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
     return Response(to_json(body), status, headers, "application/json")
+
+
+def is_apertium(path: str, method: str) -> bool:
+    """Whether a request belongs to Apertium's API."""
+    return path == APERTIUM and method in ("GET", "HEAD")
 
 
 def error_of(failure: Exception) -> ServiceError:
@@ -130,14 +141,16 @@ def _is_exhaustion(failure: Exception) -> bool:
     return isinstance(failure, MemoryError) or "can't start new thread" in str(failure)
 
 
-def _render(path: str, error: ServiceError, request_id: str) -> tuple[int, dict[str, object]]:
+def _render(
+    foreign: _Foreign | None, error: ServiceError, request_id: str
+) -> tuple[int, dict[str, object]]:
     """The status and the JSON body. None of the other APIs knows a 422."""
     message = printable(str(error))
-    for prefix, (render, statuses) in _FORMATS.items():
-        if path.startswith(prefix):
-            status = statuses.get(error.code, error.status)
-            status = InvalidJson.status if status == InvalidField.status else status
-            return status, render(status, error, message)
+    if foreign is not None:
+        render, statuses = foreign
+        status = statuses.get(error.code, error.status)
+        status = InvalidJson.status if status == InvalidField.status else status
+        return status, render(status, error, message)
     body: dict[str, object] = {"error": message, "code": error.code, "request_id": request_id}
     if isinstance(error, UnsupportedLanguage) and error.language is not None:
         body["error"] = f"{printable(error.language)} is not supported"  # LibreTranslate's words
@@ -145,6 +158,11 @@ def _render(path: str, error: ServiceError, request_id: str) -> tuple[int, dict[
     if error.detected_language is not None:
         body["detectedLanguage"] = {"language": error.detected_language}
     return error.status, body
+
+
+def _apertium(status: int, _: ServiceError, message: str) -> dict[str, object]:
+    name = responses.get(status, "Error")
+    return {"status": "error", "code": status, "message": name, "explanation": message}
 
 
 def _deepl(_: int, error: ServiceError, message: str) -> dict[str, object]:
@@ -198,7 +216,10 @@ _GOOGLE_REFUSALS = {
 }
 """By code: Google's status, reason, reason in the details, and words if they are not ours."""
 _Format = Callable[[int, ServiceError, str], dict[str, object]]
-_FORMATS: Mapping[str, tuple[_Format, Mapping[str, int]]] = {
+_Foreign = tuple[_Format, Mapping[str, int]]
+"""The body's format, and the statuses that differ from ours."""
+_APERTIUM: _Foreign = _apertium, {}
+_FORMATS: Mapping[str, _Foreign] = {
     **dict.fromkeys(
         (DEEPL, DEEPL_3),
         (_deepl, {KeyRequired.code: InvalidKey.status, QuotaExceeded.code: 456}),
@@ -207,4 +228,11 @@ _FORMATS: Mapping[str, tuple[_Format, Mapping[str, int]]] = {
     DEEPLX: (_deeplx, {}),
     GOOGLE: (_google, {KeyRequired.code: InvalidKey.status, InvalidKey.code: 400}),
 }
-"""By prefix: the body's format, and the statuses that differ from ours."""
+"""By prefix."""
+
+
+def _format_of(path: str, method: str) -> _Foreign | None:
+    """None: our own."""
+    if is_apertium(path, method):
+        return _APERTIUM
+    return next((found for prefix, found in _FORMATS.items() if path.startswith(prefix)), None)

@@ -125,7 +125,7 @@ class RequestMiddleware:
         error = error or unforeseen(failure, record.request_id)
         if record.status is None:
             self._count(error)
-            answer = error_response(error, record.request_id, scope["path"])
+            answer = error_response(error, record.request_id, scope["path"], scope["method"])
             await answer(scope, receive, send)
         if not is_foreseen:
             record.status = error.status

@@ -13,6 +13,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.http.apis import (
+    apertium,
     deepl,
     deepl_glossaries,
     deeplx,
@@ -20,8 +21,10 @@ from service.http.apis import (
     immersive,
     libretranslate,
     openai,
+    opus_cat,
 )
 from service.http.bodies import JSON
+from service.http.error_answers import OPUS_CAT
 from service.http.openapi import Offer, describe_error_body, describe_keys
 from service.http.paths import Paths
 from service.http.routes import (
@@ -38,6 +41,7 @@ _WORK = frozenset(
     {
         *(translate.PATH, translate.NEXT_WORDS, files.PATH, deepl.TRANSLATE, deepl.DOCUMENT),
         *(google.PATH, deeplx.PATH, immersive.PATH, openai.PATH),
+        *opus_cat.WORK,
     }
 )
 _OPEN = frozenset(
@@ -59,6 +63,7 @@ PATHS = Paths(
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
         operation.ADMIN,
+        *OPUS_CAT,
         *(
             glossaries.PATH + "/",
             deepl_glossaries.GLOSSARIES + "/",
@@ -161,6 +166,8 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         websocket.router,
         files.make_router(offer),
         deeplx.router,
+        apertium.router,
+        opus_cat.router,
         immersive.router,
         openai.router,
         deepl.router,

@@ -80,7 +80,8 @@ class _Answer:
         error = self._error or ReplicaLost("the replica was lost; the request may be tried again")
         if not self._is_begun:
             request_id = request_id_of(headers_of(self._scope))
-            answer = error_response(error, request_id, self._scope["path"])
+            path, method = self._scope["path"], self._scope["method"]
+            answer = error_response(error, request_id, path, method)
             answer.headers[REQUEST_ID_HEADER] = request_id
             await answer(self._scope, self._receive, self._send)
         elif self._scope["type"] == "websocket":

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from service.http.apis import deepl, google
+from service.http.apis import deepl, google, opus_cat
+from service.http.apis.apertium import ApertiumRequest
 from service.http.apis.deepl_glossaries import GlossaryRequest
 from service.http.apis.deeplx import DeepLXRequest
 from service.http.apis.immersive import ImmersiveRequest
@@ -25,9 +26,9 @@ _GOOGLE = "/language/translate/v2"
 
 
 def whole_document(served: Mapping[str, Any], *, has_keys: bool, is_native: bool) -> Schema:
-    """The served document, whose examples are choices; with the other routes, or if `is_native`
-    without uploads, since no schema says which files are accepted; and, if asked for, the key that
-    its routes need."""
+    """The served document, whose examples are choices; with the other routes, if `is_native` only
+    those at its paths and without uploads, since no schema says which files are accepted; and, if
+    asked for, the key that its routes need."""
     document = _with_choices(dict(served))
     paths = document["paths"]
     if has_keys:
@@ -35,8 +36,9 @@ def whole_document(served: Mapping[str, Any], *, has_keys: bool, is_native: bool
         schemes["key"] = {"type": "http", "scheme": "bearer"}
         for path in ("/translate", "/translate/next", "/detect"):
             paths[path]["post"]["security"] = [{"key": []}]
-    for path, method, operation in () if is_native else _operations():
-        paths.setdefault(path, {})[method] = operation
+    for path, method, operation in _operations():
+        if path in paths or not is_native:
+            paths.setdefault(path, {})[method] = operation
     for path in UPLOADS if is_native else ():
         del paths[path]
     return document
@@ -78,9 +80,25 @@ def _operations() -> Iterator[tuple[str, str, Schema]]:
         yield path, post, _operation(model, (JSON, FORM, MULTIPART), answer=_with("data"))
     yield "/v1/translate", post, _operation(DeepLXRequest, answer=_with("code", "data"))
     yield "/immersive", post, _operation(ImmersiveRequest, [JSON], answer=_with("translations"))
+    yield "/translate", get, _apertium()
+    for path in sorted(opus_cat.WORK):
+        yield path, get, _operation(opus_cat.OpusCatRequest, (), answer={}, answer_type="*/*")
+        yield path, post, _operation(opus_cat.OpusCatRequest, answer={}, answer_type="*/*")
+    yield "/MTRestService/CheckModelStatus", get, _operation(answer=_TEXT)
     for path in ("/", "/docs"):
         yield path, get, _operation(answer=_TEXT, answer_type="text/html")
     yield "/openapi.json", get, _operation(answer=_OBJECT)
+
+
+def _apertium() -> Schema:
+    """Its path is described, so that what fits the schema must be accepted."""
+    operation = _operation(ApertiumRequest, (), answer=_with("responseData"))
+    pairs: Schema = {"type": "string", "enum": ["en|de", "zh|en"]}
+    for parameter in operation["parameters"]:
+        parameter["required"] = True
+        if parameter["name"] == "langpair":
+            parameter["schema"] = pairs
+    return operation
 
 
 def _with(*names: str) -> Schema:

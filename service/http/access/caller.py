@@ -29,13 +29,16 @@ from service.errors import (
     outcome_of,
 )
 from service.http.access.key_ring import KeyRing
-from service.http.error_answers import GOOGLE
+from service.http.error_answers import GOOGLE, OPUS_CAT, is_apertium
 from service.http.head import HeaderValues
 from service.http.request_fields import KEY_FIELDS
 from service.stores.api_key import EVERYBODY, ApiKey, ClientLimits, Owner
 from service.stores.keys import Used
 
-GOOGLE_HEADER, _GOOGLE_FIELD = "X-Goog-Api-Key", "key"
+GOOGLE_HEADER = "X-Goog-Api-Key"
+_SHORT_FIELD, _OPUS_CAT_FIELD = "key", "tokenCode"
+_NO_TOKEN = (_OPUS_CAT_FIELD, "0")
+"""What OPUS-CAT's plugins always send."""
 _GOOGLE_NAME = GOOGLE_HEADER.lower().encode()
 _SCHEMES = ("bearer", "deepl-auth-key")
 _IPV6_PREFIX = 64
@@ -61,14 +64,24 @@ def key_of_head(scope: Scope, headers: HeaderValues) -> str | None:
 
 def _key_of_query(scope: Scope) -> str | None:
     query: bytes = scope["query_string"]
-    if b"key=" not in query:
+    if not query:
         return None
-    names = (*KEY_FIELDS, _GOOGLE_FIELD) if scope["path"].startswith(GOOGLE) else KEY_FIELDS
+    names = (*KEY_FIELDS, *_fields_of_path(scope))
     for field in query.decode("latin-1").split("&"):
         name, _, value = field.partition("=")
-        if name in names and value:
+        if name in names and value and (name, value) != _NO_TOKEN:
             return unquote_plus(value)
     return None
+
+
+def _fields_of_path(scope: Scope) -> tuple[str, ...]:
+    """More names of the key, of the request's API."""
+    path = scope["path"]
+    if path.startswith(OPUS_CAT):
+        return (_OPUS_CAT_FIELD,)
+    if path.startswith(GOOGLE) or is_apertium(path, scope.get("method", "")):
+        return (_SHORT_FIELD,)
+    return ()
 
 
 def client_address(host: str | None) -> str:

@@ -43,8 +43,10 @@ def multipart(**parts: Any) -> dict[str, Any]:
     return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
 
 
-def error_members(path: str) -> set[str]:
-    """The members of an error, by the prefix of an API."""
+def error_members(path: str, method: str = "POST") -> set[str]:
+    """The members of an error, by the method and the prefix of an API."""
+    if (path, method) in (("/translate", "GET"), ("/translate", "HEAD")):
+        return {"status", "code", "message", "explanation"}
     members = {
         ("/v2/", "/v3/"): {"message"},
         ("/v1/chat/", "/v1/models", "/language/"): {"error"},

@@ -50,6 +50,16 @@ def check_ours(body: Any, status: int, error: ServiceError) -> None:
         assert body["error"] == "x\\ud83dy is not supported"
 
 
+def check_apertium(body: Any, status: int, error: ServiceError) -> None:
+    assert (body["status"], body["code"], body["explanation"]) == (
+        "error",
+        status,
+        printable(MESSAGE),
+    )
+    assert body["message"]
+    assert status == {"invalid_field": 400}.get(error.code, error.status)
+
+
 def check_deepl(body: Any, status: int, error: ServiceError) -> None:
     words = "Invalid file: " if error.code in ("unsupported_file", "invalid_document") else ""
     assert body == {"message": words + printable(MESSAGE)}
@@ -86,6 +96,8 @@ def check_google(body: Any, status: int, error: ServiceError) -> None:
 
 CHECKS: dict[str, Callable[[Any, int, ServiceError], None]] = {
     "/translate": check_ours,
+    "GET /translate": check_apertium,
+    "/MTRestService/TranslateJson": check_ours,
     "/v2/translate": check_deepl,
     "/v1/translate": check_deeplx,
     "/v1/chat/completions": check_openai,
@@ -94,11 +106,11 @@ CHECKS: dict[str, Callable[[Any, int, ServiceError], None]] = {
 
 
 @pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("path", CHECKS)
-def test_an_error_has_the_shape_of_its_api(path: str, kind: type[ServiceError]) -> None:
+@pytest.mark.parametrize("asked", CHECKS)
+def test_an_error_has_the_shape_of_its_api(asked: str, kind: type[ServiceError]) -> None:
     error = made(kind)
-    answer = error_response(error, ID, path)
-    CHECKS[path](json.loads(bytes(answer.body)), answer.status_code, error)
+    answer = error_response(error, ID, *reversed(asked.split()))
+    CHECKS[asked](json.loads(bytes(answer.body)), answer.status_code, error)
     seconds = error.retry_after_seconds
     assert answer.headers.get("Retry-After") == (None if seconds is None else str(seconds))
     assert ("WWW-Authenticate" in answer.headers) == (answer.status_code == 401)

@@ -102,11 +102,12 @@ def ask(client: TestClient, route: tuple[str, str], headers: dict[str, str]) -> 
     return answer.status_code, None if method == "HEAD" else answer.content
 
 
-def check_error(path: str, body: Any, words: str) -> None:
+def check_error(route: tuple[str, str], body: Any, words: str) -> None:
     """The body has its API's members, and the words."""
     if body is not None:
         found = body if isinstance(body, dict) else json.loads(body)
-        assert set(found) == error_members(path)
+        method, path = route
+        assert set(found) == error_members(path, method)
         assert words in json.dumps(found)
 
 
@@ -123,7 +124,7 @@ def test_a_foreign_page_can_use_no_route_that_is_not_open(
                 assert status in (200, 404), (route, status)
             else:
                 assert status == 403, (route, status)
-                check_error(path, body, "cors_origins")
+                check_error(route, body, "cors_origins")
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", f"{NAME}.", f"a.{NAME}", ""])
@@ -135,7 +136,7 @@ def test_a_page_whose_name_was_rebound_can_use_no_route(
         headers = {"Host": host, "Origin": f"http://{host}", **site}
         status, body = ask(client, (method, path), headers)
         assert status == 421, (method, path, status)
-        check_error(path, body, "allowed_hosts")
+        check_error((method, path), body, "allowed_hosts")
 
 
 def test_the_log_names_each_refused_page_and_host_once_and_not_without_end(

@@ -47,6 +47,29 @@ def test_a_key_is_understood_in_every_way_that_clients_send_it(
         assert post(server, *way(WRONG)).status_code in (400, 403), name
 
 
+_SEGMENT = "input=Hi.&srcLangCode=en&trgLangCode=de"
+CAT_TOOLS = (
+    "/translate?q=Hi.&langpair=en|de&key={}",
+    f"/MTRestService/TranslateJson?tokenCode={{}}&{_SEGMENT}",
+    f"/MtRestService/TranslateStream?tokenCode=0&{_SEGMENT}&api_key={{}}",
+)
+
+
+def test_a_cat_tools_key_is_in_the_address(serve: Serve, make_key: MakeKey) -> None:
+    server = serve(api_keys="required")
+    keys = [make_key() for _ in CAT_TOOLS]
+    until(lambda: used(server, keys[-1]) == 0)
+    for key, way in zip(keys, CAT_TOOLS, strict=True):
+        assert httpx.get(server.url + way.format(key)).status_code == 200
+        assert used(server, key) == 3
+        assert httpx.get(server.url + way.format(WRONG)).status_code == 403
+        assert httpx.get(server.url + way.format("")).status_code == 401
+    assert httpx.get(server.url + CAT_TOOLS[1].format("0")).status_code == 401
+    refused = httpx.get(server.url + CAT_TOOLS[0].format(WRONG)).json()
+    assert refused["explanation"] == "Invalid API key"
+    assert httpx.post(server.url + f"/translate?key={keys[0]}", json=FIELDS).status_code == 401
+
+
 def test_a_missing_and_a_wrong_key_are_refused_in_libretranslates_words(serve: Serve) -> None:
     server = serve(api_keys="required")
     missing, wrong = translate(server), translate(server, WRONG)

@@ -1,0 +1,163 @@
+"""What CAT tools ask for: OmegaT as of Apertium's server, and the plugins of OPUS-CAT, whose
+requests are written here as their sources send them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+from fastapi.testclient import TestClient
+from httpx2 import Response
+
+OPUS_CAT = ("/MTRestService/", "/MtRestService/")
+QUERY = "tokenCode=0&input={}&srcLangCode={}&trgLangCode={}&modelTag="
+SEGMENTS = (
+    "Hi.",
+    "Hi <b0>you</b0> there.",
+    "<t0/>Press <br1/>OK & go: 5 < 6.",
+    "One. Two three.  Four – “five”.",
+    "  In   spaces ",
+)
+
+
+def apertium(client: TestClient, text: str, pair: str = "en|de", key: str = "") -> Response:
+    """As OmegaT asks, with a bar that is not quoted."""
+    query = f"q={quote_plus(text)}&markUnknown=no&langpair={pair}&key={key}"
+    return client.get(f"/translate?{query}")
+
+
+@pytest.mark.parametrize("text", SEGMENTS)
+@pytest.mark.parametrize("pair", ["en|de", "en_US|de_DE", "eng|deu"])
+def test_omegat_gets_its_segment_with_its_tags(client: TestClient, text: str, pair: str) -> None:
+    answer = apertium(client, text, pair)
+    assert "X-Ignored-Fields" not in answer.headers
+    found = answer.json()
+    assert found.keys() == {"responseData", "responseDetails", "responseStatus"}
+    assert (found["responseStatus"], found["responseDetails"]) == (200, None)
+    translated = found["responseData"]["translatedText"]
+    assert re.findall("<.+?>", translated) == re.findall("<.+?>", text)
+    assert re.sub("<.+?>", "", translated) == re.sub("<.+?>", "", text).upper()
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "told"),
+    [
+        ("q=Hi", 400, "missing langpair"),
+        ("langpair=en|de", 400, "missing q"),
+        ("q=Hi&langpair=en", 400, "langpair must be such as en|de, got 'en'"),
+        ("q=Hi&langpair=en|", 400, "langpair must be such as en|de"),
+        ("q=Hi&langpair=en|" + 200 * "x", 400, "langpair must be such as en|de"),
+        ("q=Hi&q=Ho&langpair=en|de", 400, "q must be"),
+        ("q=Hi&langpair=en|xx", 400, "supported: zh, en, zh-Hant, de"),
+        ("q=" + 1001 * "x" + "&langpair=en|de", 413, "1001 characters"),
+    ],
+)
+def test_apertiums_errors(client: TestClient, query: str, status: int, told: str) -> None:
+    answer = client.get(f"/translate?{query}")
+    found = answer.json()
+    assert (answer.status_code, found["code"], found["status"]) == (status, status, "error")
+    assert told in found["explanation"]
+    assert found["message"] in ("Bad Request", "Request Entity Too Large", "Content Too Large")
+
+
+def opus_cat(client: TestClient, name: str, *values: str, method: str = "GET") -> Response:
+    """As the plugin for Trados asks: with a type of the body, and no body."""
+    query = QUERY.format(*map(quote_plus, values))
+    headers = {"Content-Type": "application/json"} if method == "GET" else {}
+    answers = [
+        client.request(method, f"{prefix}{name}?{query}", headers=headers) for prefix in OPUS_CAT
+    ]
+    assert answers[0].content == answers[1].content
+    return answers[0]
+
+
+@pytest.mark.parametrize("text", SEGMENTS)
+def test_every_plugin_of_opus_cat_gets_its_segment(client: TestClient, text: str) -> None:
+    for name, method in (("TranslateJson", "GET"), ("TranslatePost", "POST")):
+        answer = opus_cat(client, name, text, "eng", "ger", method=method)
+        assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
+        found = answer.json()
+        assert found["translation"] == found["Translation"]
+        assert re.sub("<.+?>", "", found["translation"]) == re.sub("<.+?>", "", text).upper()
+        check_alignment(text, found)
+    assert opus_cat(client, "Translate", text, "en", "de").json() == found["translation"]
+    assert opus_cat(client, "TranslateStream", text, "en", "de").text == found["translation"]
+
+
+def check_alignment(source: str, found: Mapping[str, Any]) -> None:
+    """What a plugin relies on when it puts tags between pieces."""
+    pieces = (found["SegmentedSourceSentence"], found["SegmentedTranslation"])
+    for text, own in zip((source, found["translation"]), pieces, strict=True):
+        assert "".join(own).replace("▁", " ") == text
+    pairs = [tuple(map(int, pair.split("-"))) for pair in found["AlignmentString"].split()]
+    assert pairs
+    for one, other in pairs:
+        assert one < len(pieces[0])
+        assert other < len(pieces[1])
+    to_target, to_source = (
+        found[f"SegmentedAlignment{way}"] for way in ("SourceToTarget", "TargetToSource")
+    )
+    assert sorted((int(a), b) for a, others in to_target.items() for b in others) == sorted(pairs)
+    assert sorted((a, int(b)) for b, others in to_source.items() for a in others) == sorted(pairs)
+
+
+def tagged(source: Sequence[str], found: Mapping[str, Any]) -> str:
+    """The translation with the tags of a segment, given as texts and tags in turn, as the plugin
+    for memoQ puts them back."""
+    tags: dict[int, str] = {}
+    pieces, taken = list(found["SegmentedSourceSentence"]), 0
+    for index, part in enumerate(source):
+        if index % 2:
+            tags[taken] = tags.get(taken, "") + part
+            continue
+        rest = re.sub(r"[\W_]", "", part)
+        while rest and taken < len(pieces):
+            rest = rest.removeprefix(re.sub(r"[\W_▁]", "", pieces[taken]))
+            taken += 1
+    placed: dict[int, str] = {}
+    links = {int(a): b for a, b in found["SegmentedAlignmentSourceToTarget"].items()}
+    for at, tag in tags.items():
+        near = min(links, key=lambda one: abs(one - at))
+        place = links[near][0] + ((at > near) - (at < near))
+        placed[place] = placed.get(place, "") + tag
+    translated = found["SegmentedTranslation"]
+    return "".join(
+        placed.get(index, "") + (translated[index] if index < len(translated) else "")
+        for index in range(len(translated) + 1)
+    ).replace("▁", " ")
+
+
+def test_a_plugin_can_put_the_tags_of_its_segment_back(client: TestClient) -> None:
+    for segment in (
+        ["Press ", "<1>", "the button", "</1>", " now."],
+        ["", "<1>", "Press", "</1>", " it. Then ", "<2/>", "go."],
+        ["Press", "<1/>"],
+    ):
+        text = "".join(segment[::2])
+        found = opus_cat(client, "TranslateJson", text, "en", "de").json()
+        shown = tagged(segment, found)
+        assert re.sub("<.+?>", "", shown) == text.upper()
+        assert sorted(re.findall("<.+?>", shown)) == sorted(segment[1::2])
+
+
+def test_what_the_plugins_ask_of_the_models(client: TestClient) -> None:
+    pairs = client.get("/MTRestService/ListSupportedLanguagePairs").json()
+    assert {"en-de", "zh-en", "en-zh-Hant"} <= set(pairs)
+    query = "?tokenCode=0&srcLangCode=en&trgLangCode="
+    status = "/MtRestService/CheckModelStatus" + query
+    assert client.get(status + "de").json() == "en-de: fake"
+    assert "'xx' is not supported" in client.get(status + "xx").json()
+    tags = client.get("/MtRestService/GetLanguagePairModelTags" + query + "de")
+    assert tags.json() == []
+    ordered = client.post("/MtRestService/PreOrderBatch?tokenCode=0&srcLangCode=en", json=["Hi."])
+    assert (ordered.status_code, ordered.content) == (200, b"")
+
+
+def test_memoqs_tag_has_no_effect_and_another_is_named(client: TestClient) -> None:
+    path = "/MtRestService/TranslateJson?tokenCode=0&input=Hi.&srcLangCode=en&trgLangCode=de"
+    assert "X-Ignored-Fields" not in client.get(path + '&modelTag=""').headers
+    assert client.get(path + "&modelTag=law").headers["X-Ignored-Fields"] == "modelTag"
+    assert client.get(path.replace("=de", "=xx")).status_code == 400
