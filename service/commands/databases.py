@@ -1,33 +1,29 @@
-"""The commands for what a server's database has: glossaries, API keys and suggestions."""
+"""The commands for the glossaries and API keys that a server's database has."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from service.commands.arguments import FILE, FILE_PATH
+from service.commands.arguments import FILE
 from service.commands.process import fail
-from service.errors import ServiceError, StorageFailed, UnknownGlossary
-from service.settings import Settings, read_settings
+from service.commands.stored import database_option, opened
+from service.errors import UnknownGlossary
 from service.stores.api_key import EVERYBODY, ApiKey, KeyOptions, Owner
-from service.stores.database import PATIENT_SECONDS
 from service.stores.glossaries import GlossaryStore
 from service.stores.glossary_files import CSV, TSV, read_glossary, write_entries
 from service.stores.glossary_rows import StoredGlossary
 from service.stores.keys import KeyStore, Used, month_of
-from service.stores.suggestions import SuggestionStore
 from service.translation.glossary import GlossaryEntry
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_Store = TypeVar("_Store", GlossaryStore, KeyStore, SuggestionStore)
 _FILE_TYPE = click.Choice(["csv", "tsv"])
 _DEFAULT = "default"
 _LIMITS = {
@@ -35,42 +31,6 @@ _LIMITS = {
     "characters_per_minute": "Characters a minute.",
     "concurrent_requests": "Requests in progress at the same time.",
 }
-_IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(1))
-
-
-def _database(command: _Command) -> _Command:
-    """Adds the parameter `database`, from the flag or the server's other settings."""
-
-    def read(_: click.Context, __: click.Parameter, value: Path | None) -> Path:
-        try:
-            path = read_settings(Settings, {"database": value} if value else {}).database
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from error
-        if path is None:
-            raise click.BadParameter(
-                "there is none: name the server's file with --database or DRAGOMAN_DATABASE"
-            )
-        return path
-
-    help_text = "The server's SQLite file. [default: DRAGOMAN_DATABASE]"
-    return click.option("--database", type=FILE_PATH, callback=read, help=help_text)(command)
-
-
-@contextlib.contextmanager
-def _opened(
-    open_store: Callable[[Path, float], _Store], path: Path, *, is_new: bool = False
-) -> Iterator[_Store]:
-    """A store that closes at the end; what the database or the store refuses ends the command with
-    one line. `is_new`: the database is created if it is missing."""
-    if not is_new and not path.exists():
-        fail(f"there is no database {path}")
-    try:
-        with contextlib.closing(open_store(path, PATIENT_SECONDS)) as store:
-            yield store
-    except StorageFailed as error:
-        fail(f"the database {path} cannot be used: {error.__cause__ or error}")
-    except ServiceError as error:
-        fail(str(error))
 
 
 @click.group()
@@ -85,7 +45,7 @@ def glossary() -> None:
 @click.option("--from", "source", help="Source language; needed for a new glossary.")
 @click.option("--to", "target", help="Target language; needed for a new glossary.")
 @click.option("--case-sensitive", is_flag=True)
-@_database
+@database_option
 def add_term(
     name: str,
     source_term: str,
@@ -97,7 +57,7 @@ def add_term(
 ) -> None:
     """Add a term to the glossary NAME, or replace it."""
     entry = GlossaryEntry(source_term, target_term, case_sensitive)
-    with _opened(GlossaryStore, database, is_new=True) as store:
+    with opened(GlossaryStore, database, is_new=True) as store:
         try:
             found = store.get(name, EVERYBODY)
         except UnknownGlossary:
@@ -115,47 +75,47 @@ def add_term(
 @click.option("--from", "source", required=True, help="Source language.")
 @click.option("--to", "target", required=True, help="Target language.")
 @click.option("--format", "suffix", type=_FILE_TYPE, help="Default: by the file's name.")
-@_database
+@database_option
 def import_terms(
     name: str, file: Path, source: str, target: str, suffix: str | None, database: Path
 ) -> None:
     """Store the CSV or TSV FILE as the glossary NAME."""
     entries = read_glossary(file, suffix)
-    with _opened(GlossaryStore, database, is_new=True) as store:
+    with opened(GlossaryStore, database, is_new=True) as store:
         _replace(store, name, (source, target), entries)
 
 
 @glossary.command("export")
 @click.argument("name")
 @click.option("--format", "suffix", type=_FILE_TYPE, default="csv")
-@_database
+@database_option
 def export_terms(name: str, suffix: str, database: Path) -> None:
     """Write the glossary NAME to standard output."""
-    with _opened(GlossaryStore, database) as store:
+    with opened(GlossaryStore, database) as store:
         entries = store.entries(name, EVERYBODY)
     click.echo(write_entries(entries, TSV if suffix == "tsv" else CSV), nl=False)
 
 
 @glossary.command("show")
 @click.argument("name")
-@_database
+@database_option
 def show_terms(name: str, database: Path) -> None:
     """Print the terms of the glossary NAME."""
-    with _opened(GlossaryStore, database) as store:
+    with opened(GlossaryStore, database) as store:
         for entry in store.entries(name, EVERYBODY):
             mark = "  (case-sensitive)" if entry.case_sensitive else ""
             click.echo(f"{entry.source} -> {entry.target}{mark}")
 
 
 @glossary.command("list")
-@_database
+@database_option
 def list_glossaries(database: Path) -> None:
     """Print all glossaries: name, languages and number of terms.
 
     The name of a key's glossary begins with the id of the key and a slash; other commands take it
     so.
     """
-    with _opened(GlossaryStore, database) as store:
+    with opened(GlossaryStore, database) as store:
         for one in store.all(EVERYBODY):
             name = Owner(one.owner).qualified(one.name)
             click.echo(f"{name}\t{one.source}-{one.target}\t{one.num_entries}")
@@ -163,10 +123,10 @@ def list_glossaries(database: Path) -> None:
 
 @glossary.command("remove")
 @click.argument("name")
-@_database
+@database_option
 def remove_glossary(name: str, database: Path) -> None:
     """Remove the glossary NAME."""
-    with _opened(GlossaryStore, database) as store:
+    with opened(GlossaryStore, database) as store:
         store.remove(name, EVERYBODY)
 
 
@@ -235,10 +195,10 @@ def keys() -> None:
 @keys.command("create")
 @_key_options
 @click.option("--admin", "is_admin", is_flag=True, help="It may change the glossaries of all keys.")
-@_database
+@database_option
 def create_key(database: Path, *, is_admin: bool, **given: int | float | str | None) -> None:
     """Make a key and show it, this one time: only a digest of it is stored."""
-    with _opened(KeyStore, database, is_new=True) as store:
+    with opened(KeyStore, database, is_new=True) as store:
         written, key = store.create(_changed(KeyOptions(), given), is_admin=is_admin)
     click.echo(f"id {key.id}", err=True)
     click.echo(written)
@@ -246,11 +206,11 @@ def create_key(database: Path, *, is_admin: bool, **given: int | float | str | N
 
 @keys.command("list")
 @click.option("--json", "is_json", is_flag=True, help="A JSON object a line.")
-@_database
+@database_option
 def list_keys(database: Path, is_json: bool) -> None:
     """List the keys, their limits, and the characters they have used this month."""
     month = month_of(time.time())
-    with _opened(KeyStore, database) as store:
+    with opened(KeyStore, database) as store:
         usage = store.read_usage(month)
         rows = [_row(key, usage.get((key.id, month), Used())) for key in store.read_keys().values()]
     for row in rows:
@@ -261,19 +221,19 @@ def list_keys(database: Path, is_json: bool) -> None:
 @keys.command("change")
 @click.argument("key_id", metavar="ID")
 @_key_options
-@_database
+@database_option
 def change_key(database: Path, key_id: str, **given: int | float | str | None) -> None:
     """Change what is given of the key ID."""
-    with _opened(KeyStore, database) as store:
+    with opened(KeyStore, database) as store:
         store.change(key_id, _changed(_find(store, key_id).options, given))
 
 
 @keys.command("revoke")
 @click.argument("key_id", metavar="ID")
-@_database
+@database_option
 def revoke_key(database: Path, key_id: str) -> None:
     """End the key ID for good."""
-    with _opened(KeyStore, database) as store:
+    with opened(KeyStore, database) as store:
         store.revoke(_find(store, key_id).id)
 
 
@@ -317,46 +277,3 @@ def _state(key: ApiKey) -> str:
 
 def _date(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%MZ")
-
-
-@click.group()
-def suggestions() -> None:
-    """Read what clients suggested at /suggest, and put it into use.
-
-    An approved suggestion is the answer to exactly its text, in its languages and format.
-    """
-
-
-@suggestions.command("list")
-@click.option("--approved", is_flag=True, help="Only those in use; else only those that wait.")
-@_database
-def list_suggestions(database: Path, approved: bool) -> None:
-    """List suggestions, a JSON object a line."""
-    with _opened(SuggestionStore, database) as store:
-        for one in store.read():
-            if one.is_approved == approved:
-                shown = {"id": one.id, **one.pair._asdict(), "suggestion": one.suggestion}
-                click.echo(json.dumps(shown, ensure_ascii=False))
-
-
-@suggestions.command("approve")
-@_IDS
-@_database
-def approve_suggestions(database: Path, ids: tuple[int, ...]) -> None:
-    """Put suggestions into use; a running server does so within seconds."""
-    with _opened(SuggestionStore, database) as store:
-        _require_all(store.approve(ids), ids)
-
-
-@suggestions.command("remove")
-@_IDS
-@_database
-def remove_suggestions(database: Path, ids: tuple[int, ...]) -> None:
-    """Forget suggestions."""
-    with _opened(SuggestionStore, database) as store:
-        _require_all(store.remove(ids), ids)
-
-
-def _require_all(count: int, ids: tuple[int, ...]) -> None:
-    if count < len(ids):
-        fail(f"{count} of {len(ids)} suggestions were found; see dragoman suggestions list")

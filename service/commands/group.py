@@ -15,7 +15,8 @@ _MODULES = {
     **dict.fromkeys(
         ("train", "evaluate", "average", "calibrate", "check", "import", "export"), "checkpoints"
     ),
-    **dict.fromkeys(("glossary", "keys", "suggestions"), "databases"),
+    **dict.fromkeys(("glossary", "keys"), "databases"),
+    "suggestions": "",
 }
 """The module of each command; by default of its name."""
 
