@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from model.training.anchors import Anchor, Pair
-from model.training.markup import with_placeholders, with_tags
+from model.training.markup import with_capitals, with_placeholders, with_signs, with_tags
 from model.training.recipe import AugmentationTable
 from model.training.substitution import (
     name_gaps,
@@ -60,7 +60,9 @@ def augment(
 
     def marked_up(make: MarkUp) -> MadePair:
         pair = rng.choice(pairs)
-        return MadePair(make(pair, anchors(pair), reserved, rng), (0, 1))
+        made = make(pair, anchors(pair), reserved, rng)
+        changed = tuple(side for side in (0, 1) if made[side] != pair[side])
+        return MadePair(made, changed or (0, 1))
 
     kinds: tuple[tuple[float, Callable[[], MadePair]], ...] = (
         (table.cased * len(pairs), lambda: _cased(rng.choice(pairs), rng)),
@@ -72,6 +74,8 @@ def augment(
         (table.listed * len(pairs), lambda: _listed(rng.choice(pairs), rng)),
         (table.placeholders * len(pairs), lambda: marked_up(with_placeholders)),
         (table.tags * len(pairs), lambda: marked_up(with_tags)),
+        (table.signs * len(pairs), lambda: marked_up(with_signs)),
+        (table.capitals * len(pairs), lambda: marked_up(with_capitals)),
         (
             table.numbers * len(numbered),
             lambda: MadePair(*with_another_number(rng.choice(numbered), rng)),

@@ -160,7 +160,7 @@ def _augmenter(
 ) -> Augment:
     """The function that augments a corpus, with words aligned over all corpora if needed."""
     table, languages = data.augmentation, data.languages
-    if not (table.placeholders or table.tags):
+    if not (table.placeholders or table.tags or table.signs or table.capitals):
         return lambda pairs: augment(pairs, table, languages=languages)
     rng = random.Random(table.seed)
     seen = [

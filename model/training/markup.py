@@ -1,5 +1,5 @@
-"""Make pairs with placeholders and inline tags from plain pairs: strings that both sides share
-verbatim, or reliable word pairs, are replaced or wrapped on both sides."""
+"""Make pairs with placeholders, inline tags, signs and capitals from plain pairs: strings that both
+sides share verbatim, or reliable word pairs, are replaced or wrapped on both sides."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ _VERBATIM = re.compile(
 )
 
 
+_AROUND_WORDS = (
+    "({0})", "[{0}]", '"{0}"', "“{0}”", "'{0}'", "*{0}*", "…{0}", "({0}):", "&{0}", "-{0}",
+    "{0}…", "{0}:",
+)  # fmt: skip
+_AROUND_SENTENCES = ("-{0}", "- {0}", "– {0}", "…{0}", "({0})", "[{0}]", "“{0}”", "{0} …", ">{0}")
+_BETWEEN = ("/", "/", " / ", "&", " & ", ": ", "|", " + ", "-", "–", " … ")
+
+
 def with_placeholders(
     pair: Pair, anchors: Sequence[Anchor], reserved: int, rng: random.Random
 ) -> Pair:
@@ -55,6 +63,32 @@ def with_tags(pair: Pair, anchors: Sequence[Anchor], reserved: int, rng: random.
     if chosen and rng.random() < 0.8:
         return edited
     return _both(edited, _tagged(numbers[-1], rng))
+
+
+def with_signs(pair: Pair, anchors: Sequence[Anchor], _: int, rng: random.Random) -> Pair:
+    """Join two words, alone or in the sentence, or put signs around a word or the sentence."""
+    draw = rng.random()
+    if len(anchors) >= 2 and draw < 0.5:
+        place, other = rng.sample(anchors, 2)
+        return _joined(pair, place, other, rng.choice(_BETWEEN), is_alone=draw < 0.2)
+    if anchors and draw < 0.8:
+        form = rng.choice(_AROUND_WORDS)
+        return _edited(pair, [rng.choice(anchors)], [form.format])
+    return _both(pair, rng.choice(_AROUND_SENTENCES).format)
+
+
+def with_capitals(pair: Pair, anchors: Sequence[Anchor], _: int, rng: random.Random) -> Pair:
+    """One or two words in capitals, or one more before the sentence, as a label."""
+    if not anchors:
+        return pair
+    if rng.random() < 0.2:
+        label = rng.choice(anchors)
+        words = [
+            text[span.start : span.end].upper() for text, span in zip(pair, label, strict=True)
+        ]
+        return f"{words[0]}: {pair[0]}", f"{words[1]}: {pair[1]}"
+    chosen = rng.sample(anchors, min(len(anchors), rng.choice((1, 1, 2))))
+    return _edited(pair, chosen, [str.upper for _ in chosen])
 
 
 def verbatim(pair: Pair) -> list[Anchor]:
@@ -145,6 +179,21 @@ def _replaced(text: str, spans: Sequence[Span], spellings: Sequence[Spell]) -> s
     for span, spell in sorted(zip(spans, spellings, strict=True), key=lambda e: -e[0].start):
         text = text[: span.start] + spell(text[span.start : span.end]) + text[span.end :]
     return text
+
+
+def _joined(pair: Pair, place: Anchor, other: Anchor, sign: str, is_alone: bool) -> Pair:
+    """The words of one anchor, with a sign and those of another: alone, or where the first are."""
+    words = [
+        sign.join(text[anchor[side].start : anchor[side].end] for anchor in (place, other))
+        for side, text in enumerate(pair)
+    ]
+    if is_alone:
+        return words[0], words[1]
+    first, second = (
+        text[: span.start] + joined + text[span.end :]
+        for text, span, joined in zip(pair, place, words, strict=True)
+    )
+    return first, second
 
 
 def _both(pair: Pair, spell: Spell) -> Pair:

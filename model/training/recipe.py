@@ -53,7 +53,9 @@ class AugmentationTable:
     """Pairs made from each training corpus and added to it, as shares of its size: `cased` without
     proper casing, `copied` with a string that stays as it is, `joined` of several sentences, `kept`
     with only strings that stay, `unmarked` without final marks, `listed` as a list item,
-    `placeholders` and `tags` with pieces of `model.text.reserved`. `short` is a share of the pairs
+    `placeholders` and `tags` with pieces of `model.text.reserved`, `signs` with signs beside or
+    between words that translate each other, `capitals` with such words in capitals (only as source
+    if the other side has no cases). `short` is a share of the pairs
     with at most three words or six Chinese characters, and of recurring openings before commas
     ("Yes, ..."): 4.0 shows each about four more times. `numbers` and `cldr` are shares of the pairs
     with a number or a name that `model.training.substitution` can replace."""
@@ -67,6 +69,8 @@ class AugmentationTable:
     listed: float = 0.0
     placeholders: float = 0.0
     tags: float = 0.0
+    signs: float = 0.0
+    capitals: float = 0.0
     numbers: float = 0.0
     cldr: float = 0.0
     seed: int = 1

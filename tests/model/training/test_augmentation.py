@@ -53,6 +53,30 @@ def test_placeholders_and_tags_are_made_from_the_anchors_of_the_pair() -> None:
     )
 
 
+TEA = ("Tea or coffee, please!", "Tee oder Kaffee, bitte!")
+TEA_ANCHORS = [Anchor(Span(0, 3), Span(0, 3)), Anchor(Span(7, 13), Span(9, 15))]
+
+
+def test_signs_stand_at_the_same_words_on_both_sides() -> None:
+    """Word for word, and sign for sign, one side is the other."""
+    dictionary = {"tea": "tee", "or": "oder", "coffee": "kaffee", "please": "bitte"}
+    made = augment([TEA], AugmentationTable(signs=300), 0, lambda _: TEA_ANCHORS)
+    for (first, second), sides in made:
+        assert re.sub(r"\w+", lambda word: dictionary[word[0].lower()], first) == second.lower()
+        assert sides == (0, 1)
+    firsts = {one.pair[0] for one in made}
+    assert {"Tea/coffee", "Tea/coffee or coffee, please!", "[Tea] or coffee, please!"} <= firsts
+
+
+def test_capitals_are_those_of_the_same_words_and_no_target_of_a_side_without_cases() -> None:
+    made = augment([TEA], AugmentationTable(capitals=100), 0, lambda _: TEA_ANCHORS)
+    assert (("TEA or coffee, please!", "TEE oder Kaffee, bitte!"), (0, 1)) in made
+    assert (("COFFEE: Tea or coffee, please!", "KAFFEE: Tee oder Kaffee, bitte!"), (0, 1)) in made
+    anchors = [Anchor(Span(0, 3), Span(5, 12))]
+    shout = augment([CHINESE[0]], AugmentationTable(capitals=50), 0, lambda _: anchors)
+    assert all(sides == (1,) for (first, _), sides in shout if first == CHINESE[0][0])
+
+
 def test_the_seed_alone_decides_what_is_made() -> None:
     table = AugmentationTable(cased=9, copied=9, joined=9, kept=9, short=9)
     assert augment(PAIRS, table) == augment(PAIRS, table)
