@@ -25,7 +25,7 @@ def resolve_devices(name: str) -> list[str]:
     """
     if not _NAMES.fullmatch(name):
         raise ValueError(f"device must be auto, cpu, cuda, cuda:1 or cuda:0,1, got {name!r}")
-    if name == "cpu" or (name == "auto" and not _may_have_gpu()):
+    if name == "cpu" or (name == "auto" and not may_have_gpu()):
         return ["cpu"]
     from model.backends.pytorch.devices import resolve_gpus
 
@@ -45,8 +45,8 @@ def has_pytorch() -> bool:
     return importlib.util.find_spec("torch") is not None
 
 
-def _may_have_gpu() -> bool:
-    """Whether PyTorch may find a GPU."""
+def may_have_gpu() -> bool:
+    """Whether PyTorch may find a GPU; it is not imported."""
     has_driver = any(path.exists() for path in GPU_DRIVERS)
     if has_driver and not has_pytorch():
         _logger.warning("a GPU is here, but PyTorch (dragoman[torch]) is not; the CPU computes")

@@ -32,6 +32,7 @@ from model.trials.fast_paths import (
     proven_runner,
 )
 from model.trials.step_timing import measure_step_cost
+from service.translation.second_translation import LEAST_BEAM
 
 if TYPE_CHECKING:
     from model.network.transformer import Transformer
@@ -114,14 +115,16 @@ class RunnerFactory:
     def make_warm_runner(
         self, capacity: Capacity, device: str, num_workers: int, scheduling: str
     ) -> Runner:
-        """A runner, one of `num_workers`, that is warmed up and whose recorded steps translate
-        right. The cost of a step is measured once, if short work goes first: only this needs
-        it."""
+        """A runner, one of `num_workers`, that is warmed up for the model's beam, for greedy search
+        and for second translations, and whose recorded steps translate right. The cost of a step is
+        measured once, if short work goes first: only this needs it."""
         precision, decoding = self.placement.precision, self._checkpoint.info.decoding
+        second = max(decoding.beam_size, min(LEAST_BEAM, self._max_beam_size))
+        usual = [decoding, *(DecodingOptions(beam_size=beam) for beam in (1, second))]
         runner = proven_runner(
             lambda chosen: self._make(capacity, device, precision, chosen),
             self.placement.backend,
-            lambda made: made.warm_up([decoding, DecodingOptions(beam_size=1)], self._has_tags),
+            lambda made: made.warm_up(usual, self._has_tags),
             lambda made: fault_of(made, self._sentences, self._plain(device, precision)),
         )
         if runner.can_step_subset:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from model.backends.cores import num_cores
+from model.backends.devices import may_have_gpu
 from model.backends.memory import free_bytes
 from service.models.loading import StartupError, placement_of
 from service.settings import Settings
@@ -28,40 +30,45 @@ class Topology(NamedTuple):
 
 
 def topology_of(settings: Settings) -> Topology:
-    """Processes fork only on Linux, and only before PyTorch has threads or a GPU; with PyTorch
-    there are several if the settings ask for them. Raises StartupError."""
+    """Processes fork only on Linux, and only before PyTorch has threads or a GPU; with PyTorch on a
+    CPU there are several if the settings ask for them. Raises StartupError."""
     cores = settings.threads or num_cores()
     if settings.one_process or settings.models_dir is not None or sys.platform != "linux":
         return Topology([])
+    if settings.device == "auto" and may_have_gpu():
+        settings = settings.model_copy(update={"device": _found_device()})
     if settings.device.startswith("cuda"):
-        return _on_gpus(settings, cores) if settings.engines else Topology([])
+        return _on_gpus(settings, cores) if cores > 1 else Topology([])
     placement = placement_of(settings)
-    if not placement.is_native and (placement.is_gpu or not settings.engines):
-        if settings.engines:
-            raise StartupError(
-                "setting engines: with a GPU, device must name it, such as cuda or cuda:0,1"
-            )
-        return Topology([])
-    if cores == 1:
+    if cores == 1 or not (placement.is_native or settings.engines):
         return Topology([])
     count = settings.engines or math.ceil(cores / _CORES_OF_AN_ENGINE)
     engines = [settings_of_engine(settings, count)] * count
     return Topology(engines, settings.front_ends or count, placement.is_native)
 
 
+def _found_device() -> str:
+    """What the device "auto" is here, as another process finds it: who has looked for a GPU cannot
+    fork any more."""
+    code = "from model.backends.devices import resolve_device; print(resolve_device('auto'))"
+    found = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    return found.stdout.strip() or "cpu"
+
+
 def _on_gpus(settings: Settings, cores: int) -> Topology:
     kind, _, numbers = settings.device.partition(":")
     devices = [f"{kind}:{number}" for number in numbers.split(",")] if numbers else [kind]
-    if settings.engines % len(devices):
+    num_engines = settings.engines or len(devices)
+    if num_engines % len(devices):
         raise StartupError(
             f"setting engines: must be a multiple of {len(devices)}, the number of GPUs, "
-            f"got {settings.engines}"
+            f"got {num_engines}"
         )
-    share = settings.gpu_share * len(devices) / settings.engines
-    own = _with_shares(settings, settings.engines, {"gpu_share": share})
+    share = settings.gpu_share * len(devices) / num_engines
+    own = _with_shares(settings, num_engines, {"gpu_share": share})
     engines = [own.model_copy(update={"device": device}) for device in devices]
     num_front_ends = min(_FRONT_ENDS_OF_A_GPU * len(devices), max(1, cores // 2))
-    count = settings.engines // len(devices)
+    count = num_engines // len(devices)
     return Topology(engines * count, settings.front_ends or num_front_ends, shares_weights=False)
 
 

@@ -30,7 +30,7 @@ LOST = math.inf
 """The faults of a translation that lost or doubled a kept string."""
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
 _CURRENCY = regex.compile(r"\p{Sc}")
-_LEAST_BEAM = 8
+LEAST_BEAM = 8
 """The smallest beam of a second translation. The hypothesis with the fewest faults counts."""
 
 
@@ -47,7 +47,7 @@ class SecondTranslation:
         self._entrance, self._encoder, self._work = entrance, encoder, work
         self._carries_amounts = entrance.has_reserved and work.can_repeat
         self._most_tokens = limits.max_source_tokens
-        self._beam_size = max(work.options.beam_size, min(_LEAST_BEAM, limits.max_beam_size))
+        self._beam_size = max(work.options.beam_size, min(LEAST_BEAM, limits.max_beam_size))
 
     def entry(self, sentence: Sentence, first: Entry, faults: float) -> Entry | None:
         """The sentence as it enters again, whose first translation has these faults; None if it

@@ -94,7 +94,8 @@ def search_kernels(search: SearchState, rows: RowCache, vocabulary: int) -> Sear
     if device.type != "cuda":
         return None
     try:
-        return SearchKernels(search, rows, vocabulary, CudaLauncher(device))
+        launcher = CudaLauncher(device, _width_of(search.live.score.size(1)))
+        return SearchKernels(search, rows, vocabulary, launcher)
     except (ImportError, OSError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
         _logger.warning("kernels cannot be compiled here, and steps are slower: %s", reason)
@@ -128,4 +129,8 @@ def _tables(search: SearchState, vocabulary: int) -> list[Argument]:
 
 def _width(table: RowTable) -> int:
     """The WIDTH of the kernels that serve a table."""
-    return 1 << (table.by_slot.size(1) - 1).bit_length()
+    return _width_of(table.by_slot.size(1))
+
+
+def _width_of(beam_size: int) -> int:
+    return 1 << (min(beam_size, _WIDEST) - 1).bit_length()

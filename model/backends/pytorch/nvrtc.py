@@ -36,12 +36,14 @@ for None, or a number."""
 
 
 class CudaLauncher:
-    """Launches kernels on the current stream of a GPU. The first launch of a width compiles it."""
+    """Launches kernels on the current stream of a GPU. The first launch of a width compiles it,
+    which takes about a second."""
 
-    def __init__(self, device: torch.device) -> None:
-        """Raises RuntimeError or ImportError if kernels cannot be compiled here."""
+    def __init__(self, device: torch.device, widest: int) -> None:
+        """Compile the widest kernels, for which no request is to wait. Raises RuntimeError or
+        ImportError if kernels cannot be compiled here."""
         self._device = device
-        _function(device, "advance", 1)
+        _function(device, "advance", widest)
 
     def __call__(self, name: str, width: int, grid: Grid, arguments: Sequence[Argument]) -> None:
         function = _function(self._device, name, width)

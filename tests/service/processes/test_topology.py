@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from service.models.loading import StartupError
+from service.processes import topology
 from service.processes.topology import (
     Topology,
     settings_of_engine,
@@ -47,7 +49,10 @@ def test_with_pytorch_processes_are_asked_for_and_load_their_own_weights() -> No
 
 def test_each_gpu_has_as_many_engines_and_no_gpu_is_looked_for() -> None:
     """Whoever looks for a GPU cannot fork any more."""
-    assert not on_cpu(device="cuda").engines
+    (engine,), num_front_ends, _ = on_cpu(device="cuda")
+    assert (engine.device, engine.gpu_share, num_front_ends) == ("cuda", 1.0, 4)
+    assert len(on_cpu(device="cuda:0,2").engines) == 2
+    assert not on_cpu(device="cuda", threads=1).engines
     engines, num_front_ends, shares_weights = on_cpu(device="cuda:0,2", engines=4, threads=16)
     assert [engine.device for engine in engines] == ["cuda:0", "cuda:2"] * 2
     assert {engine.gpu_share for engine in engines} == {0.5}
@@ -55,6 +60,15 @@ def test_each_gpu_has_as_many_engines_and_no_gpu_is_looked_for() -> None:
     assert on_cpu(device="cuda", engines=1, threads=2).num_front_ends == 1
     with pytest.raises(StartupError, match="multiple of 2, the number of GPUs, got 3"):
         on_cpu(device="cuda:0,2", engines=3)
+
+
+def test_another_process_looks_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topology, "may_have_gpu", lambda: True)
+    loaded = {name for name in sys.modules if name.startswith("torch")}
+    assert on_cpu(device="auto") == on_cpu()
+    assert {name for name in sys.modules if name.startswith("torch")} == loaded
+    monkeypatch.setattr(topology, "_found_device", lambda: "cuda")
+    assert on_cpu(device="auto") == on_cpu(device="cuda")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
