@@ -65,7 +65,11 @@ class Runner:
         self._limits = SentenceLimits(
             self.max_source_tokens, self.max_target_tokens, self.max_beam_size
         )
-        self._batch = RunningBatch(self.max_target_tokens, can_step_subset=self.can_step_subset)
+        self._batch = RunningBatch(
+            self.max_target_tokens,
+            can_step_subset=self.can_step_subset,
+            is_padded=self.is_recorded,
+        )
         self._results = ResultReader(self._batch, self._decoder)
         self.step_cost: StepCost | None = None
         """The cost of a step, if it was measured (`model.trials.step_timing`)."""
@@ -149,15 +153,26 @@ class Runner:
             with self._decoder.in_use():
                 self._batch.remove([handle])
 
-    def warm_up(self, options: Sequence[DecodingOptions], has_prefix: bool = False) -> None:
+    def warm_up(
+        self,
+        options: Sequence[DecodingOptions],
+        never_streamed: Sequence[DecodingOptions] = (),
+        *,
+        has_prefix: bool = False,
+    ) -> None:
         """Run the first steps of every batch size. On a GPU they are slow, and no request should
-        wait for them. The runner must be idle. `has_prefix`: translations begin with a tag."""
+        wait for them. The runner must be idle. `options`: of usual sentences, which may be streamed
+        unless they are in `never_streamed`; `has_prefix`: translations begin with a tag."""
         with self._decoder.in_use():
             self._decoder.warm_up()
         if not self._decoder.lag:
             return
         prefix = (self._config.eos_id,) if has_prefix else ()
-        usual = [SourceSentence([self._config.eos_id], o, prefix=prefix) for o in options]
+        usual = [
+            SourceSentence([self._config.eos_id], one, prefix=prefix, is_streamed=is_streamed)
+            for is_streamed, given in ((True, options), (False, never_streamed))
+            for one in given
+        ]
         for sentence in usual:
             handles = self.admit([sentence])
             for _ in range(_WARM_UP_STEPS):
@@ -177,7 +192,8 @@ class Runner:
             )
 
     def _compact(self) -> None:
-        """Fill the places of sentences that left and that no new one has taken."""
+        """Fill the places of sentences that left and that no new one has taken, if the step costs
+        less then."""
         self._decoder.move(self._batch.compact())
 
     def _launch(self, batch: StepBatch) -> None:

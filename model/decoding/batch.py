@@ -38,7 +38,8 @@ class RunningSentence:
 
 
 class StepBatch(NamedTuple):
-    """The sentences of a step and values derived from them; reused until they change."""
+    """The sentences of a step and values derived from them; reused until they change. `handles`: -1
+    for a place that no sentence has."""
 
     handles: list[int]
     members: BatchRows
@@ -49,12 +50,15 @@ class StepBatch(NamedTuple):
 class RunningBatch:
     """Running sentences by handle, with their slots and rows."""
 
-    def __init__(self, max_target_tokens: int, *, can_step_subset: bool) -> None:
+    def __init__(
+        self, max_target_tokens: int, *, can_step_subset: bool, is_padded: bool = False
+    ) -> None:
+        """`is_padded`: as of `CompactSlotAllocator`."""
         self.num_steps = 0
         """Steps taken so far."""
         self._max_target_tokens = max_target_tokens
         self._slots: SlotAllocator = (
-            FixedSlotAllocator() if can_step_subset else CompactSlotAllocator()
+            FixedSlotAllocator() if can_step_subset else CompactSlotAllocator(is_padded=is_padded)
         )
         self._running: dict[int, RunningSentence] = {}
         self._needs = BatchNeeds()
@@ -153,7 +157,7 @@ class RunningBatch:
         return min(self.num_steps - first.first_step, self._max_target_tokens) if first else 0
 
     def _describe(self, handles: list[int]) -> StepBatch:
-        if len(handles) == len(self._running):
+        if len(handles) >= len(self._running):
             features, longest_source = self._needs.of_all()
         else:
             running = [self._running[handle] for handle in handles]

@@ -21,9 +21,14 @@ _FREE = -1
 
 class CompactSlotAllocator:
     """Keeps live slots at 0..N-1 and live rows at 0..R-1 when a step begins. New sentences take
-    freed places; `compact` fills those that are left with the last slots and rows."""
+    freed places; `compact` fills those that are left with the last slots and rows.
 
-    def __init__(self) -> None:
+    Where steps are padded, freed places are padding: they stay until fewer would be computed
+    without them."""
+
+    def __init__(self, *, is_padded: bool = False) -> None:
+        """`is_padded`: steps compute as many slots and rows as the next power of two."""
+        self._is_padded = is_padded
         self.num_slots = 0
         self.num_rows = 0
         self._handles: list[int] = []
@@ -40,9 +45,8 @@ class CompactSlotAllocator:
 
     @property
     def handles(self) -> list[int]:
-        if not self._free_slots:
-            return self._handles.copy()
-        return [handle for handle in self._handles if handle != _FREE]
+        """By slot, with -1 for a freed one."""
+        return self._handles.copy()
 
     def slot(self, handle: int) -> int:
         return self._slots[handle]
@@ -56,15 +60,16 @@ class CompactSlotAllocator:
         return rows
 
     def view(self, handles: Sequence[int]) -> BatchView:
-        """Every row's place is its number. Raises ValueError for a subset, or before `compact`."""
+        """Every row's place is its number. A freed slot has the row 0, a freed row the slot 0.
+        Raises ValueError for a subset, or before `compact`."""
         if len(handles) < self.num_slots:
             raise ValueError("on this device a step is of all running sentences")
-        if self._free_slots or self._free_rows:
+        if not self._is_dense:
             raise ValueError("freed places must be filled before a step")
-        sizes = self._sizes[: self.num_slots].copy()
+        sizes = self._sizes[: len(self._handles)].copy()
         width = int(sizes.max(initial=0))
-        table = self._table[: self.num_slots, :width].copy()
-        return _FullView(sizes, table, self._owners[:, : self.num_rows].copy())
+        table = self._table[: len(sizes), :width].copy()
+        return _FullView(sizes, table, self._owners[:, : self._num_rows_with_freed].copy())
 
     def add(self, handle: int, beam_size: int) -> int:
         rows = [self._free_rows.pop() for _ in range(min(beam_size, len(self._free_rows)))]
@@ -90,6 +95,8 @@ class CompactSlotAllocator:
         for slot in slots:
             self._handles[slot] = _FREE
             self._free_rows += self._table[slot, : self._sizes[slot]].tolist()
+        self._sizes[slots] = self._table[slots] = 0
+        self._owners[:, self._free_rows[num_free:]] = 0
         self._free_slots += slots
         self._free_slots.sort(reverse=True)
         self.num_slots -= len(slots)
@@ -98,15 +105,27 @@ class CompactSlotAllocator:
 
     def compact(self) -> Compaction:
         """The last rows and slots fill the freed places."""
-        if not self._free_slots and not self._free_rows:
+        if self._is_dense:
             return NO_MOVES
-        row_moves = _fill_holes(self._free_rows, self.num_rows + len(self._free_rows))
+        row_moves = _fill_holes(self._free_rows, self._num_rows_with_freed)
         self._move_rows(row_moves)
         slot_moves = _fill_holes(self._free_slots, len(self._handles))
         self._move_slots(slot_moves)
         del self._handles[self.num_slots :]
         self._free_slots, self._free_rows = [], []
         return Compaction(row_moves, slot_moves)
+
+    @property
+    def _num_rows_with_freed(self) -> int:
+        return self.num_rows + len(self._free_rows)
+
+    @property
+    def _is_dense(self) -> bool:
+        """Whether a step computes no more than it must."""
+        if not self._is_padded:
+            return not self._free_slots and not self._free_rows
+        slots, rows = len(self._handles), self._num_rows_with_freed
+        return _padded(slots) == _padded(self.num_slots) and _padded(rows) == _padded(self.num_rows)
 
     def _move_rows(self, moves: _Moves) -> None:
         if not moves:
@@ -166,6 +185,10 @@ class _FullView(BatchView):
     def groups(self) -> Sequence[list[int]]:
         pairs = zip(self._full_table, self._sizes, strict=True)
         return [rows[:size].tolist() for rows, size in pairs]
+
+
+def _padded(count: int) -> int:
+    return 1 << (count - 1).bit_length()
 
 
 def _fill_holes(freed: Sequence[int], num_before: int) -> _Moves:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 from collections.abc import Sequence
@@ -119,12 +120,13 @@ class RunnerFactory:
         and for second translations, and whose recorded steps translate right. The cost of a step is
         measured once, if short work goes first: only this needs it."""
         precision, decoding = self.placement.precision, self._checkpoint.info.decoding
-        second = max(decoding.beam_size, min(LEAST_BEAM, self._max_beam_size))
-        usual = [decoding, *(DecodingOptions(beam_size=beam) for beam in (1, second))]
+        usual, widest = [decoding, DecodingOptions(beam_size=1)], self._max_beam_size
+        beam_size = max(decoding.beam_size, min(LEAST_BEAM, widest))
+        second = [dataclasses.replace(decoding, sampling=False, beam_size=beam_size)]
         runner = proven_runner(
             lambda chosen: self._make(capacity, device, precision, chosen),
             self.placement.backend,
-            lambda made: made.warm_up(usual, self._has_tags),
+            lambda made: made.warm_up(usual, second, has_prefix=self._has_tags),
             lambda made: fault_of(made, self._sentences, self._plain(device, precision)),
         )
         if runner.can_step_subset:

@@ -25,7 +25,7 @@ from model.backends.pytorch.recording import Recorder, Recording, record_all, ro
 from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.search import Search
 from model.backends.pytorch.step import Outcome, Step
-from model.backends.pytorch.transfer import to_device
+from model.backends.pytorch.transfer import overwrite
 from model.decoding.decoder import BatchRows, Capacity, StepShape
 from model.decoding.slot_options import Features
 
@@ -169,7 +169,8 @@ class RecordedShape(NamedTuple):
 
 
 class UsualSentences(NamedTuple):
-    """Sentences that a server expects: their beam, and what they need of a step."""
+    """Sentences that a server expects: their beam, and what they need of a step. With
+    `features.has_streams` they may be streamed or not."""
 
     beam_size: int
     features: Features
@@ -177,14 +178,14 @@ class UsualSentences(NamedTuple):
 
 def usual_shapes(capacity: Capacity, usual: Sequence[UsualSentences]) -> list[RecordedShape]:
     """All shapes of batches of such sentences, also mixed with each other and with any narrower
-    beams, streamed or not; short histories first."""
+    beams; short histories first."""
     targets = _lengths(capacity.max_target_tokens)
     sources = _lengths(capacity.max_source_tokens)
     shapes = [
         RecordedShape(n_slots, kind.beam_size, n_rows, n_drawn, StepShape(target, source), features)
         for target, source in itertools.product(targets, sources)
         for kind in _mixed(usual)
-        for features in (kind.features, kind.features._replace(has_streams=True))
+        for features in (kind.features._replace(has_streams=False), kind.features)
         for n_slots, n_rows, n_drawn in _sizes(capacity, kind)
     ]
     return list(dict.fromkeys(shapes))
@@ -195,11 +196,13 @@ def _lengths(most: int) -> list[int]:
 
 
 def _mixed(usual: Sequence[UsualSentences]) -> list[UsualSentences]:
-    """Each kind alone, and each mixed with all kinds of the same or a narrower beam."""
+    """Each kind alone, and each mixed with all kinds of the same or a narrower beam, of which none
+    is streamed where the kind is not."""
     kinds = list(usual)
     for kind in usual:
         narrower = [other.features for other in usual if other.beam_size <= kind.beam_size]
-        kinds.append(UsualSentences(kind.beam_size, Features.union(narrower)))
+        union = Features.union(narrower)._replace(has_streams=kind.features.has_streams)
+        kinds.append(UsualSentences(kind.beam_size, union))
     return list(dict.fromkeys(kinds))
 
 
@@ -270,4 +273,4 @@ class RecordedTable:
             start = self._starts[-1]
             numbers[start : start + self._shape.n_drawn] = drawn[0]
             numbers[start : start + len(drawn)] = drawn
-        self._memory.copy_(to_device(numbers, self._memory.device))
+        overwrite(self._memory, numbers)

@@ -35,6 +35,13 @@ def to_device(
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
+def overwrite(tensor: Tensor, values: NDArray[Any]) -> None:
+    """Copy an array, which must not change any more, into a tensor of its shape and type. On a GPU
+    the copy is asynchronous, in stream order."""
+    given = torch.from_numpy(values)
+    tensor.copy_(given.pin_memory() if tensor.is_cuda else given, non_blocking=True)
+
+
 class Transfer:
     """Arrays that reach the device in one copy, and what is done with them there."""
 

@@ -11,6 +11,7 @@ from tests.model.network.reference import run_to_end, tiny_model, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
 PLAIN = Features(False, False, False, False, 0)
+STREAMED = PLAIN._replace(has_streams=True)
 
 
 def test_warming_up_leaves_no_trace() -> None:
@@ -24,6 +25,6 @@ def test_warming_up_leaves_no_trace() -> None:
 
 def test_an_h200_full_of_a_model_has_no_more_shapes_than_are_kept() -> None:
     """1,024 rows, beams of four, histories and sources of 256 tokens."""
-    usual = [UsualSentences(4, PLAIN), UsualSentences(1, PLAIN)]
+    usual = [UsualSentences(4, STREAMED), UsualSentences(1, STREAMED), UsualSentences(8, PLAIN)]
     shapes = usual_shapes(Capacity(256, 1024, 256, 256), usual)
     assert len(shapes) == len(set(shapes)) < 2048
