@@ -137,8 +137,8 @@ class Settings(_Described):
     one_process: bool = False
     """Do everything in one process, as on one core and with models_dir."""
     engines: Annotated[int, Field(ge=0, le=256)] = 0
-    """Engine processes, each with a share of cores and limits. 0: one for each four cores, none
-    with PyTorch."""
+    """Engine processes, each with a share of cores, GPU memory and limits. 0: one for each GPU,
+    else for each four cores; none with PyTorch on a CPU."""
     front_ends: Annotated[int, Field(ge=0, le=256)] = 0
     """Processes for HTTP and texts. 0: one for each engine, four for a GPU."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
