@@ -147,8 +147,8 @@ class Settings(_Described):
     """Batches that a CPU decodes side by side, each with a share of the cores, slots and rows. 0:
     two on two or more cores. A GPU always has one."""
     max_slots: Annotated[int, Field(ge=0, le=65536)] = 0
-    """Sentences of a model that are translated at the same time. 0: 64 on a CPU, 1024 hypotheses
-    on each GPU, fewer if memory is short."""
+    """Sentences of a model that are translated at the same time. 0: 64 on a CPU, 4096 hypotheses
+    on each GPU, 1024 of a large model, fewer if memory is short."""
     max_rows: Annotated[int, Field(ge=0, le=65536)] = 0
     """Hypotheses of a model at the same time; a beam of 4 takes 4. 0: enough for max_slots."""
     gpu_share: Annotated[float, Field(gt=0, le=1)] = 1.0

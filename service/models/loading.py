@@ -24,6 +24,7 @@ from service.models.sizing import (
     Sizes,
     choose_sizes,
     prefill_tokens,
+    rows_of_a_gpu,
     usable_bytes,
     usual_sizes,
 )
@@ -110,7 +111,8 @@ class ModelPlan:
         asked = Sizes(self.settings.max_slots, self.settings.max_rows)
         width = beam_size or self.info.decoding.beam_size
         devices = self.placement.devices
-        usual = usual_sizes(asked, devices, width, self.settings.max_beam_size)
+        rows = rows_of_a_gpu(self.info.architecture)
+        usual = usual_sizes(asked, devices, width, self.settings.max_beam_size, rows)
         return Demand(usual, self.needed_bytes)
 
     def sizes_within(self, memory_limit: int) -> Sizes:

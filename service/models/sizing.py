@@ -14,9 +14,10 @@ from model.network.config import ModelConfig
 
 _CPU_SLOTS = 64
 _CPU_BEAM = 4
-_GPU_ROWS = 1024
-"""Of each GPU. Beyond it arithmetic bounds a step: on an H200 one of four times as many rows takes
-2.6 to 3.7 times as long (docs/gpu.md)."""
+_LEAST_GPU_ROWS, _MOST_GPU_ROWS = 1024, 4096
+_STEP_WORK = 2 * 10**11
+"""Floating-point operations of a step on a GPU, which take one or two milliseconds on an H200
+(docs/gpu.md): as long as the host needs for that many sentences."""
 _USED_SHARE = {"cpu": 0.75, "cuda": 0.85}
 """Of the free memory, at most, where sizes are chosen. The rest is for texts and libraries; on a
 GPU for recorded steps, work spaces and holes between tensors."""
@@ -49,12 +50,19 @@ class Demand:
     bytes_of: Callable[[Sizes], Mapping[str, int]]
 
 
-def usual_sizes(asked: Sizes, devices: Sequence[str], beam_size: int, least_rows: int) -> Sizes:
-    """The sizes that are `asked` for, and instead of 0 the usual ones for beams of `beam_size`."""
+def usual_sizes(
+    asked: Sizes,
+    devices: Sequence[str],
+    beam_size: int,
+    least_rows: int,
+    gpu_rows: int = _LEAST_GPU_ROWS,
+) -> Sizes:
+    """The sizes that are `asked` for, and instead of 0 the usual ones for beams of `beam_size`.
+    `gpu_rows`: of each GPU."""
     if devices[0] == "cpu":
         slots, width = _CPU_SLOTS, max(_CPU_BEAM, beam_size)
     else:
-        slots, width = len(devices) * max(1, _GPU_ROWS // beam_size), beam_size
+        slots, width = len(devices) * max(1, gpu_rows // beam_size), beam_size
     slots = asked.max_slots or slots
     return Sizes(slots, asked.max_rows or max(least_rows, slots * width))
 
@@ -91,10 +99,16 @@ def prefill_tokens(is_gpu: bool, config: ModelConfig) -> int:
     """Source tokens to encode between two steps: on a GPU a power of two by the encoder's work."""
     if not is_gpu:
         return _CPU_PREFILL_TOKENS
-    a_layer = _layer_weights(config)
-    tokens = _PREFILL_WORK // (2 * a_layer * config.n_encoder_layers)
-    power = 1 << (max(tokens, 1).bit_length() - 1)
-    return min(max(power, _CPU_PREFILL_TOKENS), _MOST_PREFILL_TOKENS)
+    a_token = config.n_encoder_layers * _layer_weights(config)
+    tokens = _power_of_two(_PREFILL_WORK // (2 * a_token))
+    return min(max(tokens, _CPU_PREFILL_TOKENS), _MOST_PREFILL_TOKENS)
+
+
+def rows_of_a_gpu(config: ModelConfig) -> int:
+    """The usual rows on each GPU: a power of two by the decoder's work."""
+    output = config.d_model * config.tgt_vocab_size
+    rows = _power_of_two(_STEP_WORK // (2 * (_decoder_weights(config) + output)))
+    return min(max(rows, _LEAST_GPU_ROWS), _MOST_GPU_ROWS)
 
 
 def usable_bytes(device: str, free: int) -> int:
@@ -105,13 +119,20 @@ def usable_bytes(device: str, free: int) -> int:
 def work_per_token(config: ModelConfig) -> int:
     """The weights of all layers, each of which multiplies every token once. An attention to the
     memory has as many as one to the own tokens."""
-    attention = 4 * config.d_model**2
-    num_layers = config.n_encoder_layers + config.n_decoder_layers
-    return num_layers * _layer_weights(config) + config.n_decoder_layers * attention
+    return config.n_encoder_layers * _layer_weights(config) + _decoder_weights(config)
+
+
+def _decoder_weights(config: ModelConfig) -> int:
+    return config.n_decoder_layers * (_layer_weights(config) + 4 * config.d_model**2)
 
 
 def _layer_weights(config: ModelConfig) -> int:
     return 4 * config.d_model**2 + 2 * config.d_model * config.d_ff
+
+
+def _power_of_two(number: int) -> int:
+    """The largest that is not larger."""
+    return 1 << (max(number, 1).bit_length() - 1)
 
 
 def _needed(demands: Sequence[Demand], chosen: Sequence[Sizes]) -> Counter[str]:

@@ -24,7 +24,7 @@ def test_warming_up_leaves_no_trace() -> None:
 
 
 def test_an_h200_full_of_a_model_has_no_more_shapes_than_are_kept() -> None:
-    """1,024 rows, beams of four, histories and sources of 256 tokens."""
+    """4,096 rows, beams of four, histories and sources of 256 tokens."""
     usual = [UsualSentences(4, STREAMED), UsualSentences(1, STREAMED), UsualSentences(8, PLAIN)]
-    shapes = usual_shapes(Capacity(256, 1024, 256, 256), usual)
+    shapes = usual_shapes(Capacity(1024, 4096, 256, 256), usual)
     assert len(shapes) == len(set(shapes)) < 2048

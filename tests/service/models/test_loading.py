@@ -15,9 +15,17 @@ from hypothesis import strategies as st
 
 from model.backends import memory
 from model.backends.native import PackedModel, is_available
+from model.network.config import ModelConfig
 from model.runner import Runner
 from service.models.loading import LoadedModel, StartupError, load_models
-from service.models.sizing import Demand, DoesNotFit, Sizes, choose_sizes, usual_sizes
+from service.models.sizing import (
+    Demand,
+    DoesNotFit,
+    Sizes,
+    choose_sizes,
+    rows_of_a_gpu,
+    usual_sizes,
+)
 from service.offline import OfflineOptions, OfflineTranslator, load_offline
 from service.settings import BUNDLED, Settings
 
@@ -112,19 +120,19 @@ def on_gpus() -> tuple[LoadedModel, list[tuple[int, int, str]]]:
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_a_gpu_gets_a_thousand_rows_and_fewer_if_its_memory_is_small(
+def test_a_gpu_gets_four_thousand_rows_and_fewer_if_its_memory_is_small(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The bundled models have beams of 4. What a GPU computes fastest is not yet measured."""
+    """The bundled models have beams of 4."""
     free_on(monkeypatch, cuda_0=70, cuda_1=70)
     model, workers = on_gpus()
-    assert workers == [(256, 1024, "cuda:0"), (256, 1024, "cuda:1")]
+    assert workers == [(1024, 4096, "cuda:0"), (1024, 4096, "cuda:1")]
     assert model.max_prefill_tokens == 8192
     assert not [record for record in caplog.records if record.levelname == "WARNING"]
     free_on(monkeypatch, cuda_0=70, cuda_1=0.5)
     _, ((slots, rows, _), other) = on_gpus()
     assert other == (slots, rows, "cuda:1")
-    assert rows in {128, 256, 512}
+    assert rows in {128, 256, 512, 1024}
     assert slots == rows // 4
     assert "because no more fit into the free memory" in caplog.text
 
@@ -205,6 +213,22 @@ def test_the_usual_sizes(
     asked: Sizes, devices: list[str], beam: int, expected: tuple[int, int]
 ) -> None:
     assert usual_sizes(asked, devices, beam, least_rows=16) == expected
+
+
+@pytest.mark.parametrize(
+    ("d_model", "num_layers", "vocabulary", "rows"),
+    [
+        (256, 2, 12_000, 4096),
+        (512, 1, 32_000, 4096),
+        (512, 6, 58_101, 1024),
+        (1024, 12, 256_206, 1024),
+    ],
+)
+def test_the_more_work_a_step_is_the_fewer_rows_a_gpu_has(
+    d_model: int, num_layers: int, vocabulary: int, rows: int
+) -> None:
+    config = ModelConfig(vocabulary, vocabulary, d_model, 8, 4 * d_model, 6, num_layers)
+    assert rows_of_a_gpu(config) == rows
 
 
 def test_a_refusal_names_sizes_that_fit() -> None:
