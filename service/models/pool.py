@@ -296,7 +296,8 @@ class ModelPool(Generic[LoadedT]):
         model.failure, model.is_damaged = None, False
         self._residents.add(model.resident)
         model.metrics.count_load(seconds)
-        self._measure(model)
+        if self._is_offered(model):  # else it is measured once it is offered
+            self._measure(model)
         if self._is_started:
             loaded.engine.start()
         if self.is_draining:

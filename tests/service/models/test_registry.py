@@ -398,6 +398,25 @@ def test_a_fault_is_logged_once_until_it_changes(
     asyncio.run(run())
 
 
+def test_a_model_in_memory_is_described_by_the_metrics_whenever_it_was_loaded(
+    workshop: Workshop,
+) -> None:
+    """Before it is offered, as what is preloaded, or when it is asked for."""
+    store = workshop.make("tiny", PAIRS[:1], 0).parent
+    workshop.make("other", PAIRS[1:], 1).rename(store / "other")
+
+    async def run() -> None:
+        async with server.running():
+            assert await server.translate(PAIRS[1])
+            metrics = (await server.get("/metrics")).text
+        for name in ("model_info", "model_bytes", "model_load_seconds", "ready"):
+            found = re.findall(rf'^dragoman_{name}{{.*model="(\w+)"', metrics, re.MULTILINE)
+            assert sorted(found) == ["other", "tiny"], name
+
+    server = Server(store, preload=("tiny",))
+    asyncio.run(run())
+
+
 def test_a_preloaded_model_that_returns_is_in_memory_again(workshop: Workshop) -> None:
     store = workshop.make("tiny", PAIRS, 0).parent
     workshop.make("other", PAIRS, 1).rename(store / "other")
