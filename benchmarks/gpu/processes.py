@@ -26,7 +26,7 @@ _WATCHED = (
 def processes(device: str) -> None:
     """Requests a second by engines + front ends, clients and beam; the most telling first."""
     cases: dict[str, Sequence[str]] = {}
-    for engines, front_ends in ((1, 4), (2, 4), (1, 8), (1, 2)) if device != "cpu" else ((1, 2),):
+    for engines, front_ends in ((1, 8), (1, 4), (2, 8), (1, 2)) if device != "cpu" else ((1, 2),):
         counts = ("--engines", str(engines), "--front-ends", str(front_ends))
         cases[f"{engines} + {front_ends}"] = counts
     cases["one process"] = _ONE
@@ -42,7 +42,7 @@ def processes(device: str) -> None:
 
 def _load(name: str, device: str, port: int) -> None:
     texts = real_sentences(300, seed=3)
-    crowds = ((64, 1), (256, 1), (1024, 1), (256, 4)) if device != "cpu" else ((8, 1),)
+    crowds = ((64, 1), (1024, 1), (256, 4), (256, 1)) if device != "cpu" else ((8, 1),)
     generators = max(1, len(os.sched_getaffinity(0)) // 4)
     for clients, beam in crowds:
         run = closed_loops(texts, clients, beam, _SECONDS, port, generators)
