@@ -83,7 +83,7 @@ def _operations() -> Iterator[tuple[str, str, Schema]]:
     yield "/translate", get, _apertium()
     for path in sorted(opus_cat.WORK):
         yield path, get, _operation(opus_cat.OpusCatRequest, (), answer={}, answer_type="*/*")
-        yield path, post, _operation(opus_cat.OpusCatRequest, answer={}, answer_type="*/*")
+        yield path, post, _operation(opus_cat.OpusCatRequest, [FORM], answer={}, answer_type="*/*")
     yield "/MTRestService/CheckModelStatus", get, _operation(answer=_TEXT)
     for path in ("/", "/docs"):
         yield path, get, _operation(answer=_TEXT, answer_type="text/html")

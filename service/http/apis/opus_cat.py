@@ -16,11 +16,11 @@ from pydantic_core import to_json
 from starlette.responses import PlainTextResponse, Response
 
 from service.errors import UnsupportedLanguage
-from service.http.bodies import FORM, JSON
+from service.http.bodies import FORM, JSON, NO_BODY, parse_form
 from service.http.error_answers import OPUS_CAT
 from service.http.openapi import READ, foreign_router
 from service.http.request_fields import Code, RequestModel
-from service.http.requests import read_request
+from service.http.requests import RequestFields, read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translating import translate_texts
@@ -61,7 +61,7 @@ class OpusCatRequest(RequestModel):
 
 async def translate_segment(request: Request) -> Response:
     """The translation of a segment, with its alignment."""
-    asked = await read_request(request, OpusCatRequest, (JSON, FORM))
+    asked = await _read(request)
     (translation,) = await translate_texts(request, asked.wanted(details=True))
     text = translation.text
     answer = {"translation": text, "Translation": text, **_alignment(asked.input, translation)}
@@ -70,7 +70,7 @@ async def translate_segment(request: Request) -> Response:
 
 async def translate_text(request: Request) -> Response:
     """The translation of a segment, as a string in JSON; TranslateStream's is plain text."""
-    asked = await read_request(request, OpusCatRequest, (JSON, FORM))
+    asked = await _read(request)
     (translation,) = await translate_texts(request, asked.wanted())
     if request.scope["path"].endswith("Stream"):
         return PlainTextResponse(translation.text)
@@ -101,6 +101,16 @@ async def model_status(request: Request) -> str:
 
 async def order_batch(_: Request) -> None:
     """Accept the segments of a document, which the plugin then asks for one by one."""
+
+
+async def _read(request: Request) -> OpusCatRequest:
+    """The fields of a form, else of the query, whatever the body is said to be: Wordfast posts
+    none."""
+    if request.headers.get("content-type", "").startswith(FORM):
+        return await read_request(request, OpusCatRequest, (FORM,))
+    await request.state.caller.identify(None)
+    fields = parse_form(request.scope["query_string"], server_state(request).limits)
+    return RequestFields(NO_BODY, strings=fields).parse(request, OpusCatRequest)
 
 
 def _alignment(source: str, translation: TranslationResult) -> dict[str, Any]:

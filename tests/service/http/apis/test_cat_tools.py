@@ -12,6 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
+FORM = "application/x-www-form-urlencoded"
 OPUS_CAT = ("/MTRestService/", "/MtRestService/")
 QUERY = "tokenCode=0&input={}&srcLangCode={}&trgLangCode={}&modelTag="
 SEGMENTS = (
@@ -141,6 +142,17 @@ def test_a_plugin_can_put_the_tags_of_its_segment_back(client: TestClient) -> No
         shown = tagged(segment, found)
         assert re.sub("<.+?>", "", shown) == text.upper()
         assert sorted(re.findall("<.+?>", shown)) == sorted(segment[1::2])
+
+
+@pytest.mark.parametrize("kind", ["", "application/json", "text/plain", FORM])
+def test_a_post_has_its_fields_in_the_query_whatever_its_body_is(
+    client: TestClient, kind: str
+) -> None:
+    url = "/MTRestService/TranslatePost?" + QUERY.format("Hi.", "en", "de")
+    headers = {"Content-Type": kind} if kind else {}
+    assert client.post(url, headers=headers).json()["translation"] == "HI."
+    form = {"input": "Ho.", "srcLangCode": "en", "trgLangCode": "de"}
+    assert client.post(url.partition("?")[0], data=form).json()["translation"] == "HO."
 
 
 def test_what_the_plugins_ask_of_the_models(client: TestClient) -> None:
