@@ -18,13 +18,13 @@ from service.commands.stored import database_option, opened
 from service.errors import UnknownGlossary
 from service.stores.api_key import EVERYBODY, ApiKey, KeyOptions, Owner
 from service.stores.glossaries import GlossaryStore
-from service.stores.glossary_files import CSV, TSV, read_glossary, write_entries
+from service.stores.glossary_files import CSV, TSV, read_glossary, read_memory, write_entries
 from service.stores.glossary_rows import StoredGlossary
 from service.stores.keys import KeyStore, Used, month_of
 from service.translation.glossary import GlossaryEntry
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_FILE_TYPE = click.Choice(["csv", "tsv"])
+_FILE_TYPE, _SOURCE_TYPE = click.Choice(["csv", "tsv"]), click.Choice(["csv", "tsv", "tmx"])
 _DEFAULT = "default"
 _LIMITS = {
     "requests_per_minute": "Requests a minute.",
@@ -74,13 +74,16 @@ def add_term(
 @click.argument("file", type=FILE)
 @click.option("--from", "source", required=True, help="Source language.")
 @click.option("--to", "target", required=True, help="Target language.")
-@click.option("--format", "suffix", type=_FILE_TYPE, help="Default: by the file's name.")
+@click.option("--format", "suffix", type=_SOURCE_TYPE, help="Default: by the file's name.")
 @database_option
 def import_terms(
     name: str, file: Path, source: str, target: str, suffix: str | None, database: Path
 ) -> None:
-    """Store the CSV or TSV FILE as the glossary NAME."""
-    entries = read_glossary(file, suffix)
+    """Store the CSV or TSV FILE as the glossary NAME, or the short units of a TMX file."""
+    if (suffix or file.suffix.lower().lstrip(".")) == "tmx":
+        entries = read_memory(file, source, target)
+    else:
+        entries = read_glossary(file, suffix)
     with opened(GlossaryStore, database, is_new=True) as store:
         _replace(store, name, (source, target), entries)
 

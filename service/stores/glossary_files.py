@@ -1,4 +1,5 @@
-"""Glossaries as CSV and TSV: a term a line, its source, its target, and "case_sensitive" or not."""
+"""Glossaries as CSV and TSV: a term a line, its source, its target, and "case_sensitive" or not;
+and the terms of a translation memory."""
 
 from __future__ import annotations
 
@@ -7,13 +8,19 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import regex
+
 from service.documents.segments import decode
 from service.errors import InvalidDocument, InvalidField
+from service.stores.glossary_rows import MAX_ENTRIES
+from service.stores.tmx import Unit, read_tmx
 from service.translation.glossary import GlossaryEntry, check_entries
 
 CSV, TSV = "text/csv", "text/tab-separated-values"
 _CASE_SENSITIVE = ("case_sensitive", "true", "1")
 _MAX_COLUMNS = 3
+_TERM_CHARACTERS = 50
+_NO_TERM = regex.compile(r"[.!?。！？…]$|[<\n\uFFFC]")
 
 
 def read_entries(text: str, media_type: str) -> list[GlossaryEntry]:
@@ -43,6 +50,26 @@ def read_glossary(path: Path, suffix: str | None = None) -> list[GlossaryEntry]:
         return entries
     except (OSError, InvalidField, InvalidDocument) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def read_memory(path: Path, source: str, target: str) -> list[GlossaryEntry]:
+    """The terms of a TMX file: its short units without tags that are no sentences. Raises
+    ValueError with one sentence."""
+    terms: dict[str, str] = {}
+    try:
+        with path.open("rb") as file:
+            for unit in read_tmx(file, source, target):
+                if unit is not None and _is_term(unit):
+                    terms[unit.source] = unit.target
+                if len(terms) > MAX_ENTRIES:
+                    raise InvalidField(f"it has more than {MAX_ENTRIES} terms")
+    except (OSError, InvalidField, InvalidDocument) as error:
+        raise ValueError(f"{path}: {error}") from error
+    return [GlossaryEntry(*term) for term in terms.items()]
+
+
+def _is_term(unit: Unit) -> bool:
+    return all(len(side) <= _TERM_CHARACTERS and not _NO_TERM.search(side) for side in unit)
 
 
 def media_type_of(suffix: str) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import AsyncGenerator, Mapping
+import html
+from collections.abc import AsyncGenerator
 
 from starlette.concurrency import run_in_threadpool
 
 from service.errors import StorageFailed, UnsupportedLanguage
 from service.periodic import repeated
+from service.stores.exact_matches import Probe, TextIndex, adapted, key_of, probes_of
 from service.stores.suggestions import SuggestedPair, SuggestionStore
 from service.translation.dispatcher import Dispatcher
 from service.translation.job import TranslationJob
-from service.translation.results import TextPiece, TranslationResult
+from service.translation.results import SuggestionDetail, TextPiece, TranslationResult
 from service.translation.translator import Pieces
 
 _REFRESH_SECONDS = 1.0
@@ -23,25 +25,28 @@ class SuggestedTranslations:
     """A dispatcher whose translations are replaced by approved suggestions for the same text.
 
     The machine's translation becomes the first alternative. `store` is None if there are no
-    suggestions. The approved ones are held in memory, and a thread keeps them current.
+    suggestions. An index of the approved ones is in memory, and a thread keeps it current; they
+    themselves are read when a text may have one.
     """
 
     def __init__(self, dispatcher: Dispatcher, store: SuggestionStore | None) -> None:
         """Raises StorageFailed."""
         self._dispatcher, self.store = dispatcher, store
-        self._version: int | None = None
-        self._use(self._read())
+        self._num_approvals: int | None = None
+        self._index: TextIndex | None = None
+        """None without any suggestion in use."""
+        self._read()
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """As Dispatcher.translate."""
         results = await self._dispatcher.translate(job)
-        return self._with_suggestions(job, results) if self._texts else results
+        return results if self._index is None else await self._with_suggestions(job, results)
 
     @contextlib.asynccontextmanager
     async def stream(self, job: TranslationJob) -> AsyncGenerator[Pieces]:
         """As Dispatcher.stream; texts come whole if one of them may have a suggestion."""
         async with self._dispatcher.stream(job) as pieces:
-            yield self._whole(job, pieces) if self._has_suggestion(job) else pieces
+            yield self._whole(job, pieces) if self._may_have_suggestion(job) else pieces
 
     @contextlib.asynccontextmanager
     async def kept_current(self) -> AsyncGenerator[None]:
@@ -55,39 +60,48 @@ class SuggestedTranslations:
 
     async def _refresh(self) -> None:
         with contextlib.suppress(StorageFailed):
-            self._use(await run_in_threadpool(self._read))
+            await run_in_threadpool(self._read)
 
-    def _read(self) -> tuple[int | None, Mapping[SuggestedPair, str] | None]:
-        """The version, and the approved suggestions if they may have changed."""
+    def _read(self) -> None:
+        """Make the index anew if what is in use may have changed."""
         if self.store is None:
-            return None, {}
-        version = self.store.version()
-        return version, None if version == self._version else self.store.approved()
+            return
+        number = self.store.num_approvals()
+        if number != self._num_approvals:
+            index = TextIndex(self.store.texts())
+            self._index, self._num_approvals = None if index.is_empty else index, number
 
-    def _use(self, read: tuple[int | None, Mapping[SuggestedPair, str] | None]) -> None:
-        self._version, approved = read
-        if approved is not None:
-            self._approved = approved
-            self._texts = frozenset(pair.text for pair in approved)
-
-    def _has_suggestion(self, job: TranslationJob) -> bool:
-        if job.prefixes or job.keep or job.glossary is not None:
+    def _may_have_suggestion(self, job: TranslationJob) -> bool:
+        index = self._index
+        if index is None or job.prefixes or job.keep or job.glossary is not None:
             return False
-        return bool(self._texts) and not self._texts.isdisjoint(job.texts)
+        return any(
+            index.find(probe.key)
+            for text in job.texts
+            if isinstance(text, str)
+            for probe in probes_of(text, job.format)
+        )
 
     async def _whole(self, job: TranslationJob, pieces: Pieces) -> Pieces:
         async for piece in pieces:
             if not isinstance(piece, TextPiece):
-                results = self._with_suggestions(job, piece)
+                results = await self._with_suggestions(job, piece)
                 for index, result in enumerate(results):
                     yield TextPiece(index, 0, result.text)
                 yield results
 
-    def _with_suggestions(
+    async def _with_suggestions(
         self, job: TranslationJob, results: list[TranslationResult]
     ) -> list[TranslationResult]:
-        if not self._has_suggestion(job):
-            return results
+        """The machine's translations stay if the database cannot be read."""
+        if self._may_have_suggestion(job):
+            with contextlib.suppress(StorageFailed):
+                return await run_in_threadpool(self._replaced, job, results)
+        return results
+
+    def _replaced(
+        self, job: TranslationJob, results: list[TranslationResult]
+    ) -> list[TranslationResult]:
         return [
             self._suggested(job, text, result) if isinstance(text, str) else result
             for text, result in zip(job.texts, results, strict=True)
@@ -97,17 +111,35 @@ class SuggestedTranslations:
         self, job: TranslationJob, text: str, result: TranslationResult
     ) -> TranslationResult:
         source = result.detection.language if result.detection else job.source
+        for probe in probes_of(text, job.format):
+            if found := self._find(probe, source, job.target):
+                pair, suggestion = found
+                if probe.is_escaped:
+                    suggestion = html.escape(suggestion, quote=False)
+                return dataclasses.replace(
+                    result,
+                    text=adapted(text, suggestion),
+                    alternatives=[result.text, *result.alternatives],
+                    suggestion=SuggestionDetail(pair.text, pair.text == text),
+                )
+        return result
+
+    def _find(self, probe: Probe, source: str, target: str) -> tuple[SuggestedPair, str] | None:
+        """The suggestion that was approved last."""
+        index, store = self._index, self.store
+        if index is None or store is None or not (ids := index.find(probe.key)):
+            return None
+        languages = self._known(source, target)
+        for pair, suggestion in store.find(ids):
+            is_same = pair.format in probe.formats and key_of(pair.text) == probe.key
+            if is_same and languages and self._known(pair.source, pair.target) == languages:
+                return pair, suggestion
+        return None
+
+    def _known(self, source: str, target: str) -> tuple[str, str] | None:
+        """The first models' codes of a pair, or None."""
+        known = self._dispatcher.known_language
         try:
-            pair = SuggestedPair(
-                self._dispatcher.known_language("source", source),
-                self._dispatcher.known_language("target", job.target),
-                job.format,
-                text,
-            )
+            return known("source", source), known("target", target)
         except UnsupportedLanguage:
-            return result
-        suggestion = self._approved.get(pair)
-        if suggestion is None:
-            return result
-        alternatives = [result.text, *result.alternatives]
-        return dataclasses.replace(result, text=suggestion, alternatives=alternatives)
+            return None

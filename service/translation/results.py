@@ -125,12 +125,22 @@ class Pivot:
         return cls(language, result.text, result.model, checks, result.sentences)
 
 
+@dataclass(frozen=True)
+class SuggestionDetail:
+    """The approved suggestion that is the translation: the text that it is for, and whether that is
+    the text as it was sent. If not, white space, the case of the first letter or escapes differ."""
+
+    text: str
+    is_exact: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class TextDetail:
-    """One text: the model and sentences of its last hop, and `pivot` for the first of two
-    hops."""
+    """One text: the model and sentences of its last hop, and `pivot` for the first of two hops.
+    With a `suggestion` these are of the machine's translation."""
 
     model: str
+    suggestion: SuggestionDetail | None = None
     pivot: Pivot | None = None
     sentences: list[SentenceDetail]
 

@@ -29,7 +29,8 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
 MEMBERS = {
     "TranslateResponse": "translatedText detectedLanguage alternatives details",
     "DetectedLanguage": "language confidence",
-    "TextDetail": "model pivot sentences",
+    "TextDetail": "model suggestion pivot sentences",
+    "SuggestionDetail": "text is_exact",
     "Pivot": "language text model checks",
     "SentenceDetail": "source target tokens log_probs score finish_reason times_ms alignment "
     "confidence words checks attention search",

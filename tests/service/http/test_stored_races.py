@@ -123,7 +123,7 @@ def own_keys(path: Path, stop: threading.Event) -> None:
             _, key = keys.create(KeyOptions())
             keys.change(key.id, KeyOptions(name="changed"))
             keys.revoke(key.id)
-            ids = [one.id for one in suggestions.read()]
+            ids = [one.id for state in (False, True) for one in suggestions.read(is_approved=state)]
             suggestions.approve(ids)
             suggestions.remove(ids[:1])
 

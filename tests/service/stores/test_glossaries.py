@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +16,16 @@ from service.commands.group import dragoman
 from service.errors import GlossaryExists, InvalidField, UnknownGlossary
 from service.stores.api_key import EVERYBODY
 from service.stores.glossaries import GlossaryStore
-from service.stores.glossary_files import CSV, TSV, read_entries, read_glossary, write_entries
+from service.stores.glossary_files import (
+    CSV,
+    TSV,
+    read_entries,
+    read_glossary,
+    read_memory,
+    write_entries,
+)
 from service.stores.glossary_rows import MAX_ENTRIES, merge_entries
+from service.stores.tmx import Unit, write_tmx
 from service.translation.glossary import GlossaryEntry
 
 ENTRIES = [GlossaryEntry("dog", "Köter"), GlossaryEntry("US", "USA", True)]
@@ -122,6 +131,29 @@ def test_a_file_of_any_encoding_is_read_and_half_a_term_refused(tmp_path: Path) 
     for encoding in ("utf-8-sig", "utf-16", "gbk"):
         file.write_bytes("咖啡,Kaffee\n图书馆,Bibliothek\n今天的天气,das Wetter\n".encode(encoding))
         assert read_glossary(file)[1] == GlossaryEntry("图书馆", "Bibliothek")
+
+
+def test_the_short_units_of_a_memory_are_terms(tmp_path: Path) -> None:
+    database, file = str(tmp_path / "d.sqlite"), tmp_path / "memory.tmx"
+    units = [
+        ("house", "Haus"),
+        ("dog", "Hund"),
+        ("dog", "Köter"),
+        ("I like it.", "Es gefällt mir."),
+        ("Open <b0>it</b0>", "<b0>Öffne</b0> es"),
+        ("x" * 51, "lang"),
+    ]
+    file.write_text("".join(write_tmx(itertools.starmap(Unit, units), "en-GB", "de")), "utf-8")
+    options = ["--from", "en", "--to", "de", "--database", database]
+    done = CliRunner().invoke(dragoman, ["glossary", "import", "mine", str(file), *options])
+    assert done.output == "mine: en to de, 2 terms\n"
+    assert read_memory(file, "en", "de") == [
+        GlossaryEntry("house", "Haus"),
+        GlossaryEntry("dog", "Köter"),
+    ]
+    file.write_text("<tmx>", "utf-8")
+    with pytest.raises(ValueError, match=r"memory\.tmx: it is no valid XML"):
+        read_memory(file, "en", "de")
 
 
 def test_the_command_keeps_glossaries(tmp_path: Path) -> None:

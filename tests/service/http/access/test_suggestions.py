@@ -57,11 +57,123 @@ def test_only_an_approved_suggestion_is_the_answer_until_it_is_removed(
     answer = post(server, "/translate", **{**FIELDS, "q": ["Hi.", "Ho."]}, alternatives=1).json()
     assert answer["translatedText"] == ["Servus.", "HO."]
     assert answer["alternatives"] == [["HI."], ["HO.*"]]
-    others = ({"q": "Hi"}, {"format": "html"}, {"source": "de", "target": "en"}, {"keep": "Hi"})
+    others = ({"q": "Hi"}, {"q": "hi!"}, {"source": "de", "target": "en"}, {"keep": "Hi"})
     for other in others:
         assert post(server, "/translate", **FIELDS | other).json()["translatedText"] != "Servus."
     run(path, "remove", "1")
     until(lambda: post(server, "/translate", **FIELDS).json() == {"translatedText": "HI."})
+
+
+MEMORY = """Tom & Jerry\tTom & Anna
+the house\tdas Haus
+<b0>Open</b0> it\t<b0>Öffne</b0> es
+"""
+
+
+@pytest.fixture
+def remembering(serve: Serve, tmp_path: Path) -> Served:
+    """A server with units in use."""
+    path, memory = tmp_path / "server.db", tmp_path / "memory.tsv"
+    memory.write_text(MEMORY, encoding="utf-8")
+    run(path, "import", str(memory), "--source", "en", "--target", "de")
+    return serve(suggestions=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "text_format", "expected", "is_exact"),
+    [
+        ("the house", "text", "das Haus", True),
+        ("The house", "text", "Das Haus", False),
+        ("  the\n house ", "text", "  das Haus ", False),
+        ("The  house", "html", "Das Haus", False),
+        ("Tom & Jerry", "text", "Tom & Anna", True),
+        ("Tom &amp; Jerry", "html", "Tom &amp; Anna", False),
+        ("Tom &amp; Jerry", "text", None, False),
+        ("<b0>Open</b0> it", "auto", "<b0>Öffne</b0> es", True),
+        ("<b0>Open</b0> it", "html", "<b0>Öffne</b0> es", True),
+        ("the houses", "text", None, False),
+        ("THE HOUSE", "text", None, False),
+    ],
+)
+def test_a_unit_answers_its_text_whatever_the_white_space_and_the_first_letters_case(
+    remembering: Served, text: str, text_format: str, expected: str | None, is_exact: bool
+) -> None:
+    asked = {**FIELDS, "q": text, "format": text_format, "details": True, "alternatives": 1}
+    answer = post(remembering, "/translate", **asked).json()
+    suggestion = answer["details"][0].get("suggestion")
+    if expected is None:
+        assert suggestion is None
+        assert answer["translatedText"] == text.upper() or "&" in text
+        return
+    assert (answer["translatedText"], suggestion["is_exact"]) == (expected, is_exact)
+    assert suggestion["text"] in MEMORY
+    assert answer["alternatives"][0].casefold().split() == text.casefold().split()
+
+
+def test_the_unit_that_came_last_is_used_and_an_export_says_the_same(
+    serve: Serve, tmp_path: Path
+) -> None:
+    path, memory = tmp_path / "server.db", tmp_path / "memory.csv"
+    pair = ("--source", "en", "--target", "de")
+    memory.write_text("Hi.,Servus.\nhi.,hallo.\nHi.,Moin.\n,x\n", encoding="utf-8")
+    said = run(path, "import", str(memory), *pair)
+    assert said.splitlines()[0] == "units in use: 3"
+    assert said.splitlines()[1].startswith("units skipped: 1 (no text")
+    server = serve(suggestions=True)
+    assert post(server, "/translate", **FIELDS).json() == {"translatedText": "Moin."}
+    memory.write_text("Hi.,Servus.\n", encoding="utf-8")
+    run(path, "import", str(memory), *pair)
+    until(lambda: post(server, "/translate", **FIELDS).json()["translatedText"] == "Servus.")
+    assert len(run(path, "list", "--approved").splitlines()) == 3  # none is stored twice
+    other, copy = tmp_path / "other.db", tmp_path / "copy.tmx"
+    copy.write_text(run(path, "export", *pair), encoding="utf-8")
+    run(other, "import", str(copy), *pair)
+    for kind in ("tmx", "tsv", "csv"):
+        assert run(path, "export", *pair, "--format", kind) == run(
+            other, "export", *pair, "--format", kind
+        )
+    assert "Hi." not in run(path, "export", "--source", "de", "--target", "en")
+
+
+def test_a_memory_is_no_room_for_suggestions_of_clients(
+    remembering: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suggestion_store, "MAX_WAITING", 1)
+    answers = [post(remembering, "/suggest", **SUGGESTED | {"s": one}) for one in "ab"]
+    assert [one.status_code for one in answers] == [200, 403]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "told"),
+    [
+        ("a.txt", "a\tb", (), "must end in .tmx, .tsv or .csv"),
+        ("a.tsv", "a\tb", ("--target", "<de>"), "'<de>' is no language such as en"),
+        ("a.tmx", "<html/>", (), "must be TMX"),
+        ("a.csv", 1500 * "a,b\n" + '"', (), "units in use: 1000"),
+    ],
+)
+def test_a_memory_that_cannot_be_read_is_refused_in_one_line(
+    tmp_path: Path, name: str, content: str, options: tuple[str, ...], told: str
+) -> None:
+    memory = tmp_path / name
+    memory.write_text(content, encoding="utf-8")
+    asked = ["import", str(memory), "--source", "en", "--target", "de", *options]
+    database = ["--database", str(tmp_path / "server.db")]
+    result = CliRunner().invoke(dragoman, ["suggestions", *asked, *database])
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert told in line
+
+
+def test_the_machine_answers_while_the_suggestions_cannot_be_read(
+    remembering: Served, tmp_path: Path
+) -> None:
+    asked = {**FIELDS, "q": "the house"}
+    assert post(remembering, "/translate", **asked).json()["translatedText"] == "das Haus"
+    (tmp_path / "server.db").rename(tmp_path / "away.db")
+    assert post(remembering, "/translate", **asked).json()["translatedText"] == "THE HOUSE"
+    (tmp_path / "away.db").rename(tmp_path / "server.db")
+    assert post(remembering, "/translate", **asked).json()["translatedText"] == "das Haus"
 
 
 def test_a_stream_of_a_suggested_text_adds_up_to_the_suggestion(
@@ -99,7 +211,7 @@ def test_what_cannot_be_used_is_refused(serve: Serve, changed: dict[str, Any], s
 def test_the_number_of_suggestions_is_bounded(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suggestion_store, "MAX_SUGGESTIONS", 2)
+    monkeypatch.setattr(suggestion_store, "MAX_WAITING", 2)
     server = serve(suggestions=True)
     statuses = [post(server, "/suggest", **SUGGESTED | {"s": f"{n}"}).status_code for n in range(4)]
     assert statuses == [200, 200, 403, 403]
