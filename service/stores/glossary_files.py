@@ -82,7 +82,7 @@ def write_entries(entries: Sequence[GlossaryEntry], media_type: str) -> str:
     if media_type == TSV:
         return "".join("\t".join(" ".join(c.split()) for c in _row(e)) + "\n" for e in entries)
     written = io.StringIO(newline="")
-    csv.writer(written, lineterminator="\n").writerows(map(_row, entries))
+    csv.writer(written).writerows(map(_row, entries))
     return written.getvalue()
 
 
