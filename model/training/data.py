@@ -255,7 +255,8 @@ class BatchMaker:
         src = self._padded(source, self._tags[1 - examples.source_side])
         tgt = self._padded(target, np.full(len(target), self._bos))
         places = np.flatnonzero(tgt[:, 1:] != self._pad)
-        return Batch(*map(torch.from_numpy, (src, tgt[:, :-1], tgt[:, 1:], places)))
+        tables = src, tgt[:, :-1].copy(), tgt[:, 1:].copy(), places
+        return Batch(*map(torch.from_numpy, tables))
 
     def _sides(self, examples: Examples) -> tuple[Indices, Indices]:
         """The numbers of the lists of each source and each target."""
@@ -282,14 +283,14 @@ class BatchMaker:
         source, target = self._sides(examples)
         src, tgt = self._lists.lengths[source] + 2, self._lists.lengths[target] + 1
         order = np.lexsort((src, tgt))
-        start, widest = 0, 0
-        for i, width in enumerate(np.maximum(src, tgt)[order].tolist()):
-            widest = max(widest, width)
-            if (i + 1 - start) * widest > self.batch_tokens:
-                yield _reordered(examples, order[start:i])
-                start, widest = i, width
-        if len(order):
-            yield _reordered(examples, order[start:])
+        widths = np.maximum(src, tgt)[order]
+        start = 0
+        while start < len(order):
+            following = widths[start : start + self.batch_tokens // widths[start] + 1]
+            sizes = np.maximum.accumulate(following) * np.arange(1, len(following) + 1)
+            end = start + max(1, int(np.searchsorted(sizes, self.batch_tokens, side="right")))
+            yield _reordered(examples, order[start:end])
+            start = end
 
 
 def computed_ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
