@@ -140,7 +140,8 @@ class Settings(_Described):
     """Engine processes, each with a share of cores, GPU memory and limits. 0: one for each GPU,
     else for each four cores; none with PyTorch on a CPU."""
     front_ends: Annotated[int, Field(ge=0, le=256)] = 0
-    """Processes for HTTP and texts. 0: one for each engine, four for a GPU."""
+    """Processes for HTTP and texts. 0: one for each engine; for a GPU eight, at most half of the
+    cores."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads of the model. 0: one per core, within the container's share."""
     workers: Annotated[int, Field(ge=0, le=64)] = 0

@@ -15,7 +15,7 @@ from service.models.loading import StartupError, placement_of
 from service.settings import Settings
 
 _CORES_OF_AN_ENGINE = 4
-_FRONT_ENDS_OF_A_GPU = 4
+_FRONT_ENDS_OF_A_GPU = 8
 HUB = "hub"
 """The name of the process that counts and keeps what is common to several front ends."""
 

@@ -51,6 +51,7 @@ def test_each_gpu_has_as_many_engines_and_no_gpu_is_looked_for() -> None:
     """Whoever looks for a GPU cannot fork any more."""
     (engine,), num_front_ends, _ = on_cpu(device="cuda")
     assert (engine.device, engine.gpu_share, num_front_ends) == ("cuda", 1.0, 4)
+    assert on_cpu(device="cuda", threads=64).num_front_ends == 8
     assert len(on_cpu(device="cuda:0,2").engines) == 2
     assert not on_cpu(device="cuda", threads=1).engines
     engines, num_front_ends, shares_weights = on_cpu(device="cuda:0,2", engines=4, threads=16)
