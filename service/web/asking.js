@@ -9,8 +9,8 @@ import { save } from "./storage.js";
 
 /**
  * @typedef {import("./messages.js").Fields} Fields
- * @typedef {{max_characters: number, max_body_bytes: number, max_beam_size: number, direct: [string, string][]}} Limits
- *   direct: the pairs that one model has
+ * @typedef {{max_characters: number, max_body_bytes: number, max_beam_size: number, direct: [string, string][], save_as: Record<string, string>}} Limits
+ *   direct: the pairs that one model has; save_as: for the suffixes of files that are not read
  * @typedef {{
  *   source: import("./source.js").Source,
  *   languages: import("./languages.js").Languages,
@@ -33,7 +33,7 @@ const MESSAGE_BYTES = 2000; // of a request's other fields
 
 export class Asking {
   /** @type {Limits} */
-  limits = { max_characters: 20_000, max_body_bytes: 1_048_576, max_beam_size: 16, direct: [] };
+  limits = { max_characters: 20_000, max_body_bytes: 1_048_576, max_beam_size: 16, direct: [], save_as: {} };
   #parts;
   #isComposing = false;
   /** @type {string[]} how the sentences must begin, because someone chose a word there */

@@ -1,6 +1,7 @@
 // The buttons of the two panes, and the keys that do the same.
 
 import { byId } from "./dom.js";
+import { part, whenLoaded } from "./lazy.js";
 import { copied, makeLink } from "./sharing.js";
 
 /**
@@ -24,11 +25,12 @@ export function wireButtons({ source, pane, languages, translation, asking, sess
     asking.change();
     source.focus();
   });
-  onClick("join", () => {
+  const joining = part(() => import("./parts/joining.js"));
+  onClick("join", () => void whenLoaded(joining, ({ joined }) => {
     source.focus();
     document.execCommand("selectAll");
     document.execCommand("insertText", false, joined(source.text)); // with undo
-  });
+  }, status));
   onClick("swap", () => {
     const text = translation.isStale ? "" : translation.answer?.translatedText;
     languages.choose(languages.to, languages.spoken);
@@ -48,16 +50,5 @@ export function wireButtons({ source, pane, languages, translation, asking, sess
   byId("source", HTMLElement).addEventListener("focus", () => session.warm());
   byId("source", HTMLElement).addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) asking.translate();
-  });
-}
-
-/**
- * A text without the breaks after long lines. Lists and quotations keep their lines.
- * @param {string} text
- */
-function joined(text) {
-  return text.replace(/^(.{39,}|\p{Script=Han}.{18,})\n(?![-*•>|#]|\d+[.)])(?=(\S))/gmu, (_, line, after) => {
-    const ended = line.trimEnd();
-    return /[\p{Script=Han}，、]/u.test(ended.slice(-1) + after) ? ended : `${ended} `;
   });
 }

@@ -13,14 +13,17 @@ import { part, whenLoaded } from "./lazy.js";
  *   status: import("./status.js").Status,
  *   languages: import("./languages.js").Languages,
  *   takesGlossary(from: string, to: string): boolean,
+ *   otherFormat(suffix: string): string,
  *   pair(): {from: string, to: string},
  *   hop(): {from: string, to: string},
  *   sentence(word: Word): {sentence: Sentence, index: number} | null,
- *   sentences(): Sentence[],
+ *   sources(): string[],
  *   begin(index: number, text: string): void,
  *   change(isComposing?: boolean): void,
  *   translate(): void,
  * }} Page
+ *   otherFormat: the suffix that a file of this one must be saved as, or ""
+ *   sources: the sentences of the shown translation's text
  *   pair: the chosen languages; hop: those between which the sentences are translated, which a pivot changes
  */
 
@@ -99,7 +102,7 @@ export class Extras {
     });
     const hasFiles = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files");
     for (const kind of /** @type {const} */ (["dragover", "dragleave", "drop"])) {
-      card.addEventListener(kind, (event) => {
+      document.addEventListener(kind, (event) => { // a browser would open them
         if (!hasFiles(event)) return;
         event.preventDefault();
         card.classList.toggle("is-over", kind === "dragover");

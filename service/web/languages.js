@@ -54,12 +54,15 @@ export class Languages {
   /** The target that people chose, or the language of the page. */
   #wanted = "";
   #isChosen = false;
+  /** `spoken` before the last choice. */
+  #before = "";
 
   /** @param {() => void} changed */
   constructor(changed) {
     for (const menu of [this.#from, this.#to]) {
       menu.addEventListener("change", () => {
         if (menu === this.#to) [this.#wanted, this.#isChosen] = [this.to, true];
+        else if (this.from === this.to && this.#before) [this.#wanted, this.#isChosen] = [this.#before, true];
         this.#update();
         changed();
       });
@@ -153,6 +156,7 @@ export class Languages {
     const [near] = ["en", ...targets].filter((code) => targets.includes(code));
     this.#to.value = other || (targets.includes(this.#wanted) ? this.#wanted : (near ?? ""));
     this.#swap.disabled = !this.canSwap;
+    this.#before = this.spoken;
   }
 
   /** @param {string} code */

@@ -66,11 +66,12 @@ const page = {
   status,
   languages,
   takesGlossary: (from, to) => asking.takesGlossary(from, to),
+  otherFormat: (suffix) => asking.limits.save_as[suffix] ?? "",
   change: (isComposing) => asking.change(isComposing),
   translate: () => asking.translate(),
   pair: () => ({ from: languages.spoken || languages.from, to: languages.to }),
   hop: () => ({ from: translation.details?.pivot?.language || languages.spoken || languages.from, to: languages.to }),
-  sentences: () => panels.sentences,
+  sources: () => (translation.details?.sentences ?? []).map(({ source }) => source),
   sentence(word) {
     if (translation.details?.pivot) return null;
     const sentence = panels.sentences.find(({ words: own }) => own.includes(word));

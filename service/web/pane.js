@@ -4,6 +4,8 @@ import { byId, make } from "./dom.js";
 
 /** @typedef {import("./parts/spans.js").Word} Word */
 
+const MOST_HELD_PIXELS = 160;
+
 export class Pane {
   #target = byId("target", HTMLElement);
   #frame = byId("translation", HTMLElement);
@@ -44,11 +46,16 @@ export class Pane {
     return this.#target.textContent ?? "";
   }
 
-  /** What is around the text does not move up until the text is cleared. @param {boolean} isBusy */
+  /**
+   * What is around the text moves up only if the text is cleared, or much shorter in the end.
+   * @param {boolean} isBusy
+   */
   busy(isBusy) {
     this.#frame.setAttribute("aria-busy", String(isBusy));
-    if (isBusy) this.#frame.style.minHeight = `${this.#frame.getBoundingClientRect().height}px`;
-    else if (!this.text) this.#frame.style.removeProperty("min-height");
+    const height = () => this.#frame.getBoundingClientRect().height;
+    const held = height();
+    if (!isBusy) this.#frame.style.removeProperty("min-height");
+    if (isBusy || (this.text && held - height() < MOST_HELD_PIXELS)) this.#frame.style.minHeight = `${held}px`;
   }
 
   /** @param {boolean} isStale whether it is of another text than the one that stands there now */

@@ -163,6 +163,36 @@ def test_nothing_moves_while_one_types_points_and_copies(
     assert page.evaluate("[...window.moved]") == []
 
 
+CARD_HEIGHT = "document.querySelector('#card').offsetHeight"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_long_text_keeps_its_buttons_in_sight_and_its_height_goes_with_it(
+    page: Page, site: Site, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    visit(page, site)
+    write(page, "A day.")
+    expect_translation(page, "A DAY.")
+    height = page.evaluate(CARD_HEIGHT)
+    write(page, "A day in the library. " * 150)
+    expect(page.locator("#translation")).to_have_attribute("aria-busy", "false")
+    page.locator("#target .w").nth(200).scroll_into_view_if_needed()
+    for name in ("#from", "#to", "#swap", "#copy"):
+        expect(page.locator(name)).to_be_in_viewport()
+    write(page, "A night.")
+    expect_translation(page, "A NIGHT.")
+    assert page.evaluate(CARD_HEIGHT) == height
+
+
+def test_other_translations_are_shown_whole(page: Page, site: Site) -> None:
+    visit(page, site)
+    write(page, "I went to the library to read a book about my city. " * 4)
+    expect(page.locator("#alternatives button")).not_to_have_count(0)
+    box = "document.querySelector('#alternatives')"
+    assert page.evaluate(f"{box}.scrollHeight <= {box}.clientHeight")
+
+
 @pytest.mark.parametrize(
     ("language", "lang", "placeholder"),
     [

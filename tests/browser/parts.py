@@ -112,7 +112,7 @@ def test_files_are_dropped_in_and_go_one_after_the_other(page: Page, site: Site)
     page.evaluate(
         """() => { const data = new DataTransfer();
           for (const n of ['a', 'b']) data.items.add(new File([n + ' file'], n + '.txt'));
-          for (const kind of ['dragover', 'drop']) document.querySelector('#card').dispatchEvent(
+          for (const kind of ['dragover', 'drop']) document.body.dispatchEvent(
             new DragEvent(kind, {dataTransfer: data, bubbles: true, cancelable: true})); }"""
     )
     expect(page.locator("#files a")).to_have_text(["Save a.de.txt", "Save b.de.txt"])
@@ -132,6 +132,15 @@ def test_a_file_of_another_kind_is_refused_with_those_that_are_possible(
     expect(page.locator("#files a")).to_have_count(1)
     assert page.locator("#files img").count() == 0
     assert sum(url.endswith("/translate_file") for url in asked) == 1
+
+
+def test_a_file_of_an_older_format_is_refused_with_the_one_to_save_it_as(
+    page: Page, site: Site
+) -> None:
+    visit(page, site)
+    choose(page, ("Letter.DOC", b"x"))
+    told = ".doc files are not read. Save this one as .docx."
+    expect(page.locator(".is-wrong")).to_have_text(told)
 
 
 def test_a_file_is_detected_by_itself(page: Page, site: Site) -> None:
@@ -247,6 +256,14 @@ def test_the_attention_is_stepped_through_token_by_token(page: Page, site: Site)
     write(page, "abcdefghijklmnopqrstuvwxyz")
     expect(picture).to_have_attribute("aria-label", re.compile("27 by 28"))
     assert picture.evaluate("({parentElement: p}) => p.scrollHeight <= p.clientHeight")
+
+
+def test_the_model_is_shown_beside_an_alternative_too(page: Page, site: Site) -> None:
+    visit(page, site)
+    translate(page, "A day.")
+    page.locator("#alternatives button").first.click()
+    open_tab(page, "model")
+    expect(page.locator(".attention")).to_be_visible()
 
 
 def test_the_search_grows_as_a_tree(page: Page, site: Site) -> None:

@@ -106,6 +106,17 @@ def test_swapping_translates_the_translation(page: Page, site: Site) -> None:
     expect(page.locator("#swap")).to_be_disabled()  # nothing translates from German here
 
 
+def test_choosing_the_targets_language_for_the_text_swaps_the_languages(
+    page: Page, make_site: MakeSite
+) -> None:
+    pairs = (("zh", "en"), ("en", "zh"), ("en", "de"), ("de", "en"))
+    visit(page, make_site(pairs=pairs), source="en", target="de")
+    page.locator("#from").select_option("de")
+    expect(page.locator("#to")).to_have_value("en")
+    page.locator("#from").select_option("en")
+    expect(page.locator("#to")).to_have_value("de")
+
+
 def test_copying_and_clearing(page: Page, site: Site) -> None:
     visit(page, site)
     expect(page.locator("#copy")).to_be_disabled()

@@ -22,6 +22,7 @@ from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.documents.formats import SAVE_AS
 from service.engine.batch_loop import BatchEntry
 from service.http.state import ServerState
 from service.models.served import Batches
@@ -158,7 +159,8 @@ def make_page_router(state: ServerState, has_engine: bool) -> APIRouter:
 
     @functools.lru_cache(maxsize=1)
     def limits_of(routes: Routes) -> Callable[[Request], Awaitable[Response]]:
-        content = to_json({**asdict(state.limits), "direct": routes.direct_pairs})
+        told = {**asdict(state.limits), "direct": routes.direct_pairs, "save_as": SAVE_AS}
+        content = to_json(told)
         return _BrowserFile.of(content, "json").answer_with(_PAGE_POLICY)
 
     async def answer_limits(request: Request) -> Response:

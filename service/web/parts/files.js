@@ -88,7 +88,9 @@ export class Files {
       this.#formats = null;
       throw new Error(t("fileUnreachable"));
     });
-    if (!known.some((suffix) => name.toLowerCase().endsWith(suffix))) {
+    const own = /\.[^.]*$/.exec(name.toLowerCase())?.[0] ?? "", format = this.#page.otherFormat(own);
+    if (format) throw new Error(t("fileSaveAs", { suffix: own, format }));
+    if (!known.includes(own)) {
       throw new Error(t("fileFormat", { formats: known.join(", ") }));
     }
   }

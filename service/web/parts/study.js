@@ -72,25 +72,25 @@ export class Study {
   }
 
   #tell() {
-    const sentences = this.#page.sentences().slice(0, MOST_SENTENCES);
-    this.#menu.replaceChildren(...sentences.map(({ detail }, index) => make("option", { value: String(index) }, shortened(detail.source))));
+    const sources = this.#page.sources().slice(0, MOST_SENTENCES);
+    this.#menu.replaceChildren(...sources.map((text, index) => make("option", { value: String(index) }, shortened(text))));
     this.#menu.value = String(this.#index);
-    this.#menu.hidden = sentences.length < 2;
+    this.#menu.hidden = sources.length < 2;
   }
 
   async #load() {
-    const sentence = this.#page.sentences()[this.#index];
+    const text = this.#page.sources()[this.#index];
     const { from: source, to: target } = this.#page.hop();
-    const wanted = JSON.stringify([this.#view, sentence?.detail.source, source, target, document.documentElement.lang]);
+    const wanted = JSON.stringify([this.#view, text, source, target, document.documentElement.lang]);
     if (wanted === this.#shown) return;
     this.#shown = wanted;
     this.#asking.abort();
     this.#asking = new AbortController();
-    if (!sentence) return this.#say(t("studyNothing"));
+    if (!text) return this.#say(t("studyNothing"));
     this.#body.setAttribute("aria-busy", "true");
     if (!this.#body.childElementCount) this.#say(t("studyLoading"));
     try {
-      const fields = { q: sentence.detail.source, source, target, details: this.#view };
+      const fields = { q: text, source, target, details: this.#view };
       const answer = await post("translate", fields, this.#asking.signal);
       this.#show(answer.details[0].sentences[0]);
     } catch (error) {

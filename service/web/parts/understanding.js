@@ -6,6 +6,7 @@ import { percent, t } from "../i18n.js";
 import { nameOf } from "../languages.js";
 import { SentencePanel } from "./sentences.js";
 import { isDoubtful, locate } from "./spans.js";
+import { Speech } from "./speech.js";
 
 /**
  * @typedef {import("./spans.js").Sentence} Sentence
@@ -23,6 +24,8 @@ export class Understanding {
   #note = byId("word-note", HTMLElement);
   #about = byId("about", HTMLElement);
   #panel = new SentencePanel();
+  /** @type {Speech | null} null where the browser cannot speak */
+  #speech;
   /** @type {Sentence[]} the sentences whose places in the texts are known */
   sentences = [];
 
@@ -35,6 +38,7 @@ export class Understanding {
     this.#source = source;
     this.#pane = pane;
     this.#isCurrent = isCurrent;
+    this.#speech = "speechSynthesis" in window ? new Speech(pane) : null;
   }
 
   /**
@@ -45,6 +49,7 @@ export class Understanding {
   show(explained, canGoBack) {
     const { source, target, from, to, details, isFormatted } = explained;
     if (this.#pane.plain !== target) return;
+    this.#speech?.offer(to);
     const via = details?.pivot;
     this.sentences = details ? locate(via ? via.text : source, target, details.sentences, to) : [];
     const words = this.sentences.flatMap((sentence) => sentence.words);
@@ -56,6 +61,7 @@ export class Understanding {
 
   clear() {
     this.sentences = [];
+    this.#speech?.offer("");
     this.#annotate([], "");
     this.#panel.show(null, false);
   }
