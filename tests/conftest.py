@@ -6,6 +6,7 @@ torch is imported by the fixtures that need it, so that tests of the service run
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 
 from model.network.config import ModelConfig
 
@@ -40,6 +42,18 @@ TINY_CONFIG = ModelConfig(
     max_positions=64,
 )
 FullDisk = Callable[[int], AbstractContextManager[None]]
+
+
+@pytest.fixture(autouse=True)
+def restored_logging() -> Iterator[None]:
+    """After a test the log is as it was before, so that later ones print nothing into the dots."""
+    loggers = [logging.getLogger(name) for name in (None, "asyncio", "httpx2")]
+    handlers, levels = list(loggers[0].handlers), [logger.level for logger in loggers]
+    yield
+    loggers[0].handlers[:] = handlers
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

@@ -147,6 +147,7 @@ def configure_logs(
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # lower levels show callback arguments
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line for each request to a Hub
     direct: list[Processor] = [JSONRenderer(serializer=_to_json)] if is_json else [*renderers]
     writer = structlog.WriteLogger(stream)  # type: ignore[arg-type]
     structlog.configure(

@@ -1,15 +1,13 @@
-"""A fake runner, a client of an app that uses it, and logging that a test may configure."""
+"""A fake runner, and a client of an app that uses it."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-import structlog
 from fastapi.testclient import TestClient
 
 from service.app import create_app
@@ -59,18 +57,6 @@ def client(runner: FakeRunner) -> Iterator[TestClient]:
     )
     with TestClient(create_app(settings, [fake_model(runner)])) as client:
         yield client
-
-
-@pytest.fixture
-def restored_logging() -> Iterator[None]:
-    """After the test the log is as it was before."""
-    root, loop_logger = logging.getLogger(), logging.getLogger("asyncio")
-    handlers, levels = list(root.handlers), (root.level, loop_logger.level)
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(levels[0])
-    loop_logger.setLevel(levels[1])
-    structlog.reset_defaults()
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -77,7 +76,6 @@ def as_our_server(app: ASGIApp) -> ASGIApp:
     return called
 
 
-@pytest.mark.usefixtures("restored_logging")
 def test_a_plain_sentence_goes_a_short_way() -> None:
     """What several enter all, because what the server does besides falls into some."""
     configure_logs("info", "json", sys.stderr)

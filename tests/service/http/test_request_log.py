@@ -16,7 +16,6 @@ from service.observability.logs import configure_logs
 from tests.service.fakes import FakeRunner
 from tests.service.http.clients import EVENTS, FIELDS, STREAM, last_message
 
-pytestmark = pytest.mark.usefixtures("restored_logging")
 SECRET = "sesame"
 
 

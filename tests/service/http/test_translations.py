@@ -81,7 +81,6 @@ def test_pieces_that_break_end_the_stream_with_an_error_event(
     assert "unforeseen" in caplog.text
 
 
-@pytest.mark.usefixtures("restored_logging")
 @pytest.mark.parametrize("accept", [b"*/*", b"text/event-stream"])
 @pytest.mark.parametrize("is_broken", [False, True])
 async def test_a_client_that_leaves_frees_its_slot_and_leaves_no_task_behind(

@@ -23,7 +23,6 @@ from service.observability.logs import (
     num_dropped,
 )
 
-pytestmark = pytest.mark.usefixtures("restored_logging")
 SECRET = "sesame"
 
 
@@ -76,6 +75,13 @@ def test_on_a_terminal_the_log_is_text(capsys: pytest.CaptureFixture[str]) -> No
     assert "up" in (line := capsys.readouterr().err)
     assert "port=8000" in line
     assert not line.startswith("{")
+
+
+def test_requests_to_a_hub_are_no_lines_of_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs("info", "json", sys.stderr)
+    logging.getLogger("httpx2").info("HTTP Request: GET https://example.org")
+    logging.getLogger("httpx2").warning("odd")
+    assert [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()] == ["odd"]
 
 
 @pytest.fixture
