@@ -28,6 +28,7 @@ from service.engine.ticket import Ticket
 from service.engine.worker import lower_own_priority
 from service.errors import Draining, Loading, NotReady, ServiceError
 from service.models.pooled import LeaseRequest, LoadedT, PooledModel, Resident
+from service.models.sizing import shown_bytes
 from service.translation.leases import ModelChanged
 
 _logger = logging.getLogger(__name__)
@@ -299,6 +300,8 @@ class ModelPool(Generic[LoadedT]):
         if self._is_offered(model):  # else it is measured once it is offered
             self._measure(model)
         if self._is_started:
+            size = shown_bytes(model.loadable.num_bytes)
+            _logger.info("the model %s is loaded: %.1f s, %s", model.name, seconds, size)
             loaded.engine.start()
         if self.is_draining:
             loaded.engine.refuse_new_work()
@@ -383,6 +386,7 @@ class ModelPool(Generic[LoadedT]):
         await asyncio.to_thread(give_memory_back)
         self.num_bytes -= resident.num_bytes
         model.metrics.count_eviction()
+        _logger.info("the model %s has left the memory", model.name)
         self._freed.set()
 
 

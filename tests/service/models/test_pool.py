@@ -167,6 +167,17 @@ async def test_a_model_in_use_does_not_leave_before_its_requests_end() -> None:
         assert store.loads == ["0", "1", "0"]
 
 
+async def test_loads_and_evictions_are_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    async with store_of(2, limit=1) as store:
+        await store.ask("0")
+        await store.ask("1")
+    loaded, left, other = (record.message for record in caplog.records)
+    assert loaded.startswith("the model 0 is loaded: 0.0 s, ")
+    assert left == "the model 0 has left the memory"
+    assert other.startswith("the model 1 is loaded: ")
+
+
 async def test_a_model_in_use_stays_at_least_as_long_as_its_load_took() -> None:
     async with store_of(2, limit=1) as store:
         store.gate.clear()
