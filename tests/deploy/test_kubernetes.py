@@ -38,7 +38,14 @@ EVERYTHING: dict[str, Any] = {
         "log_format": "json",
     },
 }
-VARIANTS = {"defaults": {}, "gpu": GPU, "everything": EVERYTHING}
+ALONE: dict[str, Any] = {
+    "database": {"existingClaim": "server"},
+    "ingress": {"enabled": True, "className": "nginx", "host": "translate.example.org",
+                "tlsSecretName": "tls", "annotations": {"a/b": "off"}},
+    "extraVolumes": [{"name": "terms", "configMap": {"name": "terms"}}],
+    "extraVolumeMounts": [{"name": "terms", "mountPath": "/terms", "readOnly": True}],
+}  # fmt: skip
+VARIANTS = {"defaults": {}, "gpu": GPU, "everything": EVERYTHING, "alone": ALONE}
 OPERATOR_KINDS = {"ServiceMonitor", "PrometheusRule"}  # no part of Kubernetes' own schemas
 KINDS = {"ConfigMap", "Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"}
 Manifests = dict[str, dict[str, Any]]
@@ -114,6 +121,35 @@ def test_a_pod_is_killed_only_after_it_could_drain(
     assert grace > slept + drained + _SHUTDOWN_SECONDS
 
 
+def test_a_database_takes_one_pod_and_lies_on_its_volume(tmp_path: Path) -> None:
+    manifests = render(ALONE)
+    assert manifests["Deployment"]["spec"]["strategy"]["rollingUpdate"] == {
+        "maxSurge": 0,
+        "maxUnavailable": 1,
+    }
+    database = settings_of(manifests, tmp_path).database
+    mounts = {
+        mount["name"]: mount["mountPath"] for mount in container_of(manifests)["volumeMounts"]
+    }
+    assert database is not None
+    assert str(database.parent) == mounts["database"]
+    volumes = {volume["name"] for volume in pod_of(manifests)["spec"]["volumes"]}
+    assert mounts.keys() == volumes
+    for several in ({"replicas": 2}, {"autoscaling": {"enabled": True}}):
+        with pytest.raises(helm.HelmError, match="takes one pod"):
+            render({**ALONE, **several})
+
+
+def test_an_ingress_leads_to_the_service() -> None:
+    manifests = render(ALONE)
+    (rule,) = manifests["Ingress"]["spec"]["rules"]
+    (path,) = rule["http"]["paths"]
+    service = path["backend"]["service"]
+    assert (rule["host"], service["name"]) == ("translate.example.org", "translate")
+    assert service["port"]["name"] in [p["name"] for p in manifests["Service"]["spec"]["ports"]]
+    assert "host" not in render({"ingress": {"enabled": True}})["Ingress"]["spec"]["rules"][0]
+
+
 def test_the_probes_ask_the_routes_that_are_made_for_them(manifests: Manifests) -> None:
     paths = {route.name: route.path for route in operation.make_health_router().routes}
     container = container_of(manifests)
@@ -158,7 +194,8 @@ def test_a_pod_meets_the_restricted_security_standard(
     assert own["readOnlyRootFilesystem"] is True
     mounts = container_of(manifests)["volumeMounts"]
     writable = [m["mountPath"] for m in mounts if not m.get("readOnly")]
-    assert writable == ["/tmp", "/cache"]
+    with_database = "server.sqlite" in manifests["ConfigMap"]["data"]["config.toml"]
+    assert writable == ["/tmp", "/cache", *(["/var/lib/dragoman"] if with_database else [])]
     assert "XDG_CACHE_HOME=/cache" in DOCKERFILE
 
 
