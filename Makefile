@@ -3,8 +3,8 @@ PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
 MODEL ?= checkpoints/zh-en checkpoints/en-de
-RECIPE ?= recipes/zh-en.toml
-RUN ?= runs/zh-en
+RECIPE ?= recipes/toy.toml
+RUN ?= runs/toy
 REPLICAS ?= 2
 MINUTES ?= 60
 CASES ?= 20000
@@ -99,7 +99,7 @@ docs: .venv/with-docs ## build the documentation site in build/site; a broken li
 docs-serve: .venv/with-docs ## show the documentation site at http://127.0.0.1:8001
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8001
 
-train: $(TRAINING) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go on with that run
+train: $(TRAINING) ## train RECIPE=recipes/toy.toml in RUN=runs/toy, or go on with that run
 	$(BIN)/dragoman train $(RECIPE) --run $(RUN)
 
 # One wheel serves every Python from 3.11 on. Its C++ needs glibc 2.34, which `auditwheel show` confirms.

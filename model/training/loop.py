@@ -8,6 +8,7 @@ step; a later failure raises TrainingError, and the last saved state stays intac
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -243,6 +244,8 @@ class Trainer:
         bleu = dev_bleu(
             self.model, self.tokenizer, self.recipe.data, self.table.validation_sentences
         )
+        told = f"step {self.progress.step}: dev loss {loss:.3f}, dev BLEU {bleu:.2f}"
+        tqdm.write(told, file=sys.stderr)
         is_better = bleu > self.progress.best_bleu
         self.progress.best_bleu = max(bleu, self.progress.best_bleu)
         self.progress.stale_validations = 0 if is_better else self.progress.stale_validations + 1

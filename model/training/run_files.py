@@ -148,7 +148,7 @@ class TrainingLog:
         losses.set_xlabel("optimiser steps")
         losses.set_ylabel("loss per target token (nats)")
         bleus.set_ylabel("dev BLEU (greedy)")
-        figure.legend(loc="upper center", ncols=3)
+        figure.legend(loc="outside upper center", ncols=3)
         with replacing(self._picture) as path:
             figure.savefig(path, dpi=120, format="png")
 

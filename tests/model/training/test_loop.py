@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,9 @@ def test_the_checkpoint_is_the_mean_of_the_last_snapshots_and_describes_the_reci
 
 
 def test_training_stops_when_bleu_has_not_risen_for_patience_validations(
-    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+    make_trainer: MakeTrainer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     bleus = iter([3.0, 5.0, 5.0, 4.0, 9.0])
     monkeypatch.setattr(loop, "dev_bleu", lambda *_: next(bleus))
@@ -126,6 +129,8 @@ def test_training_stops_when_bleu_has_not_risen_for_patience_validations(
     with (trainer.directory / "log.csv").open(newline="") as file:
         bleu = [row["dev_bleu"] for row in csv.DictReader(file)]
     assert bleu == ["", "3", "", "5", "", "5", "", "4"]
+    told = re.findall(r"step (\d+): dev loss [\d.]+, dev BLEU ([\d.]+)", capsys.readouterr().err)
+    assert told == [("4", "3.00"), ("8", "5.00"), ("12", "5.00"), ("16", "4.00")]
 
 
 def test_a_run_that_diverges_says_so_and_keeps_its_last_good_state(
