@@ -6,12 +6,15 @@ written, and the exit code is 1 if a page differs from the code.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import Metric
+from pydantic.fields import FieldInfo
 
 from model.checkpoint.bundled import BUNDLED_NAMES
 from service.errors import ServiceError
@@ -20,6 +23,8 @@ from service.observability.metrics import Metrics
 from service.settings import Settings
 
 _DOCS = Path(__file__).parent
+_KINDS = {"string": "string", "array": "list", "boolean": "boolean", "integer": "integer",
+          "number": "number"}  # fmt: skip
 _MARKED = re.compile(r"(?<=<!-- table: )([a-z]+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -64,12 +69,21 @@ def metrics_table() -> str:
 
 
 def fields_table() -> str:
-    """Every field of a request to /translate."""
+    """Every field of a request to /translate, with its type and default."""
+    schemas = TranslateRequest.model_json_schema()["properties"]
     rows = [
-        (f"`{name}`" + (" (required)" if field.is_required() else ""), field.description or "")
+        (f"`{name}`", _type_and_default(schemas[name], field), field.description or "")
         for name, field in TranslateRequest.model_fields.items()
     ]
-    return _table(("field", "meaning"), rows)
+    return _table(("field", "type, default", "meaning"), rows)
+
+
+def _type_and_default(schema: Mapping[str, Any], field: FieldInfo) -> str:
+    values = [one.get("type") for one in schema.get("anyOf", [schema])]
+    kinds = " or ".join(_KINDS[kind] for kind in dict.fromkeys(values) if kind in _KINDS)
+    if field.is_required():
+        return f"{kinds}, required"
+    return kinds if field.default is None else f"{kinds}, {json.dumps(field.default)}"
 
 
 def errors_table() -> str:
