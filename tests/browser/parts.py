@@ -234,6 +234,31 @@ def test_a_word_is_replaced_and_the_rest_translated_anew(page: Page, site: Site)
     assert "target_prefix" not in sent[-1]
 
 
+def test_a_single_word_shows_its_likeliest_translations(page: Page, site: Site) -> None:
+    asked: list[Any] = []
+    words = [
+        {"text": "Bank", "probability": 0.8, "translation": "Bank"},
+        {"text": " Bank", "probability": 0.05, "translation": "Bank"},
+        {"text": "Ufer", "probability": 0.02, "translation": "das <b>Ufer"},
+        {"text": ".", "probability": 0.02, "translation": "."},
+        {"text": "Pflege", "probability": 0.0001, "translation": "Pflege"},
+    ]
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(json={"words": words, "end": 0.0, "sentence": 0})
+
+    page.route("**/translate/next", answer)
+    visit(page, site)
+    translate(page, "bank")
+    expect(page.locator("#one-word li")).to_have_text(["Bank80%", "das <b>Ufer2%"])
+    assert asked == [{"q": "bank", "source": "en", "target": "de", "k": 8}]
+    translate(page, "the bank")
+    expect(page.locator("#one-word")).to_have_count(0)
+    page.wait_for_timeout(1000)
+    assert len(asked) == 1
+
+
 # The model
 
 

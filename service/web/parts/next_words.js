@@ -130,7 +130,7 @@ export class NextWords {
  * @param {NextWord} word
  * @param {string} prefix
  */
-function isWord({ text, probability }, prefix) {
+export function isWord({ text, probability }, prefix) {
   const isGlued = /\p{Cased}$/u.test(prefix) && /^\p{Cased}/u.test(text);
   return probability >= LEAST_PROBABILITY && /[\p{L}\p{N}]/u.test(text) && !isGlued;
 }
@@ -139,12 +139,12 @@ function isWord({ text, probability }, prefix) {
  * Each word once, where a text is also possible without a space before it.
  * @param {NextWord[]} words
  */
-function distinct(words) {
+export function distinct(words) {
   const seen = new Map(words.toReversed().map((word) => [word.text.trim(), word]));
   return words.filter((word) => seen.get(word.text.trim()) === word);
 }
 
 /** @param {number} probability */
-function share(probability) {
+export function share(probability) {
   return probability < 0.005 ? `< ${percent(0.01)}` : percent(probability);
 }

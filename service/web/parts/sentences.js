@@ -3,6 +3,7 @@
 import { post } from "../api.js";
 import { byId, make } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
+import { isOneWord, translationsOf } from "./one_word.js";
 import { isDoubtful } from "./spans.js";
 
 /**
@@ -13,6 +14,7 @@ import { isDoubtful } from "./spans.js";
  */
 
 const MOST_SHOWN = 20;
+const LOOK_UP_MILLISECONDS = 700;
 
 export class SentencePanel {
   #body = byId("sentences-body", HTMLElement);
@@ -24,6 +26,7 @@ export class SentencePanel {
   #back = byId("back", HTMLButtonElement);
   /** @type {Explained | null} */
   #explained = null;
+  #timer = 0;
 
   constructor() {
     this.#all.addEventListener("click", () => {
@@ -45,6 +48,21 @@ export class SentencePanel {
     this.#back.disabled = !canGoBack;
     this.#backText.textContent = "";
     this.#show(MOST_SHOWN);
+    clearTimeout(this.#timer);
+    if (explained && !explained.isFormatted && isOneWord(explained.source)) {
+      this.#timer = setTimeout(() => void this.#lookUp(explained), LOOK_UP_MILLISECONDS);
+    }
+  }
+
+  /**
+   * Shows other translations of a word, if the panel is looked at.
+   * @param {Explained} explained
+   */
+  async #lookUp({ source, from, to }) {
+    const explained = this.#explained;
+    if (!this.#list.offsetParent) return;
+    const found = await translationsOf(source, from, to).catch(() => null); // it is an extra
+    if (found && this.#explained === explained) this.#list.append(found);
   }
 
   /** @param {number} most */
