@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from service.stores.suggestions import SuggestionStore
 from tests.browser.actions import choose, open_tab, paste, sent_messages, translate, visit, write
 from tests.browser.conftest import MakeSite, Site
 from tests.service.fakes import until
@@ -257,6 +260,30 @@ def test_a_single_word_shows_its_likeliest_translations(page: Page, site: Site) 
     expect(page.locator("#one-word")).to_have_count(0)
     page.wait_for_timeout(1000)
     assert len(asked) == 1
+
+
+# Suggestions
+
+
+def test_a_better_translation_is_suggested_where_the_server_stores_it(
+    page: Page, make_site: MakeSite, tmp_path: Path
+) -> None:
+    visit(page, make_site())
+    translate(page, "A day.")
+    expect(page.locator("#legend")).to_be_visible()
+    expect(page.get_by_role("button", name="Suggest")).to_have_count(0)
+    database = tmp_path / "server.db"
+    visit(page, make_site(database=database, suggestions=True))
+    translate(page, "A day.")
+    page.get_by_role("button", name="Suggest").click()
+    field = page.get_by_label("A better translation")
+    expect(field).to_have_value("A DAY.")
+    field.fill("Ein Tag.")
+    page.get_by_role("button", name="Send the suggestion").click()
+    expect(page.locator("#suggestion + .note")).to_contain_text("Thank you.")
+    with closing(SuggestionStore(database)) as store:
+        (stored,) = store.read()
+    assert (stored.pair, stored.suggestion) == (("en", "de", "text", "A day."), "Ein Tag.")
 
 
 # The model

@@ -7,6 +7,7 @@ import { nameOf } from "../languages.js";
 import { SentencePanel } from "./sentences.js";
 import { isDoubtful, locate } from "./spans.js";
 import { Speech } from "./speech.js";
+import { Suggesting } from "./suggesting.js";
 
 /**
  * @typedef {import("./spans.js").Sentence} Sentence
@@ -24,6 +25,7 @@ export class Understanding {
   #note = byId("word-note", HTMLElement);
   #about = byId("about", HTMLElement);
   #panel = new SentencePanel();
+  #suggesting = new Suggesting();
   /** @type {Speech | null} null where the browser cannot speak */
   #speech;
   /** @type {Sentence[]} the sentences whose places in the texts are known */
@@ -50,6 +52,7 @@ export class Understanding {
     const { source, target, from, to, details, isFormatted } = explained;
     if (this.#pane.plain !== target) return;
     this.#speech?.offer(to);
+    this.#suggesting.follow(explained);
     const via = details?.pivot;
     this.sentences = details ? locate(via ? via.text : source, target, details.sentences, to) : [];
     const words = this.sentences.flatMap((sentence) => sentence.words);
@@ -62,6 +65,7 @@ export class Understanding {
   clear() {
     this.sentences = [];
     this.#speech?.offer("");
+    this.#suggesting.follow(null);
     this.#annotate([], "");
     this.#panel.show(null, false);
   }

@@ -34,6 +34,8 @@ export default {
   batchTold: "{running} laufen, davon {aside} zurückgestellt, {waiting} warten", secondsAgo: "−{seconds} s",
   fileWaiting: "wartet", fileSending: "{share} gesendet", fileTranslating: "wird übersetzt", fileFetching: "wird geholt",
   fileDone: "fertig", fileSave: "{name} speichern", fileRemove: "{name} entfernen", fileUnreachable: "Der Server ist nicht erreichbar.",
+  suggest: "Vorschlagen", suggestLabel: "Eine bessere Übersetzung", suggestSend: "Vorschlag senden",
+  suggested: "Danke. Der Vorschlag gilt, sobald er freigegeben ist.",
   oneWord: "Die wahrscheinlichsten Übersetzungen dieses Wortes",
   fileSaveAs: "{suffix}-Dateien werden nicht gelesen. Speichern Sie sie als {format}.",
   fileFormat: "Diese Art Datei wird nicht unterstützt. Möglich: {formats}",

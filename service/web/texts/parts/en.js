@@ -32,6 +32,8 @@ export default {
   batchTold: "{running} running, {aside} of them set aside, {waiting} waiting", secondsAgo: "−{seconds} s",
   fileWaiting: "waiting", fileSending: "sending {share}", fileTranslating: "translating", fileFetching: "fetching",
   fileDone: "done", fileSave: "Save {name}", fileRemove: "Remove {name}", fileUnreachable: "The server cannot be reached.",
+  suggest: "Suggest", suggestLabel: "A better translation", suggestSend: "Send the suggestion",
+  suggested: "Thank you. The suggestion is used once it is approved.",
   oneWord: "The likeliest translations of this word",
   fileSaveAs: "{suffix} files are not read. Save this one as {format}.",
   fileFormat: "This kind of file is not supported. Possible: {formats}",

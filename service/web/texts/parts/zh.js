@@ -22,7 +22,7 @@ export default {
   batchTold: "运行 {running} 句，其中搁置 {aside} 句，等待 {waiting} 句", secondsAgo: "−{seconds} 秒",
   fileWaiting: "等待中", fileSending: "已发送 {share}", fileTranslating: "翻译中", fileFetching: "接收中",
   fileDone: "完成", fileSave: "保存 {name}", fileRemove: "移除 {name}", fileUnreachable: "无法连接服务器。",
-  oneWord: "此词最可能的译文", fileSaveAs: "不读取 {suffix} 文件，请另存为 {format}。", fileFormat: "不支持此类文件。可用：{formats}",
+  suggest: "建议", suggestLabel: "更好的译文", suggestSend: "提交建议", suggested: "谢谢！建议经审核后启用。", oneWord: "此词最可能的译文", fileSaveAs: "不读取 {suffix} 文件，请另存为 {format}。", fileFormat: "不支持此类文件。可用：{formats}",
   glossaryChoose: "请先选择原文语言：术语表属于一对语言。",
   glossaryPivot: "从{from}到{to}不能使用术语表，因为此处没有直接互译的模型。",
   glossaryLead: "从{from}到{to}的术语译法。只保存在此浏览器中，随每次翻译发送。",
