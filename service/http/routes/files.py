@@ -59,7 +59,7 @@ class FileLanguage(BaseModel):
     language: str
 
 
-class TranslatedFile(BaseModel):
+class FileAnswer(BaseModel):
     """Where the translation of an uploaded file is, and with "auto" its language."""
 
     translatedFileUrl: str
@@ -72,7 +72,7 @@ def make_router(offer: Offer) -> APIRouter:
     router.post(
         PATH,
         name="translate_file",
-        response_model=TranslatedFile,
+        response_model=FileAnswer,
         responses=describe_errors(404, *WITH_BODY, *WITH_ENGINE),
         openapi_extra=describe_upload(FileRequest, offer),
     )(translate_uploaded)
