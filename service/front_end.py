@@ -46,9 +46,7 @@ def run_front_end(
     )
     commons = None if hub is None else hub.commons(settings)
     app = create_app_over(settings, remote, metrics, commons)
-    config = uvicorn_config(
-        app, settings.max_body_bytes, settings.trusted_proxies, is_alone=hub is None
-    )
+    config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     shared = listeners[0] if settings.share_port else None
     server: Server = Server(config, lambda: drain(app, settings.drain_seconds), shared)
     server.has_signals = False

@@ -22,9 +22,9 @@ _logger = logging.getLogger(__name__)
 _IDLE_SECONDS = 75  # longer than the 60 s of load balancers
 _SHUTDOWN_SECONDS = 5
 _LAST_ANSWERS_SECONDS = 0.1
-_ACCEPTED_AT_ONCE, _ACCEPTED_BESIDE_OTHERS = 64, 2
-"""Connections that the event loop accepts in one iteration; fewer if others accept them too, so
-that one does not get all. asyncio tries as often while no file descriptor is left, too."""
+_ACCEPTED_AT_ONCE = 64
+"""Connections that the event loop accepts in one iteration. asyncio tries as often while no file
+descriptor is left, too."""
 _BACKLOG = 2048
 """Connections that may wait to be accepted."""
 _COMPLAINT_SECONDS = 10
@@ -32,14 +32,10 @@ _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def uvicorn_config(
-    app: ASGIApp,
-    max_message_bytes: int,
-    trusted_proxies: Sequence[str] = (),
-    *,
-    is_alone: bool = True,
+    app: ASGIApp, max_message_bytes: int, trusted_proxies: Sequence[str] = ()
 ) -> uvicorn.Config:
     """How uvicorn serves the app. `trusted_proxies`: addresses and networks whose forwarded headers
-    count; `is_alone`: no other process accepts connections from the same socket.
+    count.
 
     Below errors uvicorn logs URLs and what clients send. A busy app reads a pong late, so that a
     late one does not end a connection. uvloop accepts one connection in an iteration of the event
@@ -48,7 +44,7 @@ def uvicorn_config(
     return uvicorn.Config(
         app,
         loop="asyncio",
-        backlog=_ACCEPTED_AT_ONCE if is_alone else _ACCEPTED_BESIDE_OTHERS,
+        backlog=_ACCEPTED_AT_ONCE,
         http=HttpProtocol,
         ws=WebSocketProtocol,
         log_config=None,

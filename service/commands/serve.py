@@ -81,7 +81,7 @@ def _made(flags: dict[str, Any]) -> Callable[[], int]:
         return _several(settings, topology)
     models = load_models(settings)
     _warn_if_not_compiled(models)
-    listeners = _listeners(settings)
+    (listeners,) = _listeners(settings)
     return _one(_with_own_name(settings, listeners[0]), models, listeners)
 
 
@@ -134,36 +134,41 @@ def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
         for model in shared:
             model.read_weights()
     models = describe_models(settings) if shared is None else shared
-    listeners = _listeners(settings)
-    settings = _with_own_name(settings, listeners[0])
-    engines = {f"engine-{i}": own for i, own in enumerate(topology.engines)}
     num_front_ends = topology.num_front_ends
+    listeners = {
+        f"front-end-{i}": own for i, own in enumerate(_listeners(settings, num_front_ends))
+    }
+    listener = listeners["front-end-0"][0]
+    settings = _with_own_name(settings, listener)
+    engines = {f"engine-{i}": own for i, own in enumerate(topology.engines)}
 
     def engine(name: str, line: ChildEnd) -> int:
         _begin(name)
         return run_engine(engines[name], shared, line)
 
     def front_end(name: str, line: ChildEnd) -> int:
-        _log_to(settings, process=name)
+        _begin(name)
         own = settings_of_front_end(settings, num_front_ends)
-        return run_front_end(name, own, models, [*engines], num_front_ends, listeners, line)
+        return run_front_end(name, own, models, [*engines], num_front_ends, listeners[name], line)
 
     def hub(name: str, line: ChildEnd) -> int:
         _begin(name)
         return run_hub(name, settings, [model.name for model in models], [*engines], line)
 
     def _begin(name: str) -> None:
+        """Log under this name, and close what others listen on."""
         _log_to(settings, process=name)
-        for listener in listeners:
-            listener.close()
+        for other in listeners.keys() - {name}:
+            for one in set(listeners[other]) - set(listeners.get(name, ())):
+                one.close()
 
     described = [one.name for one in models] if shared is None else [one.summary for one in shared]
-    _say_what_is_served(listeners[0], described)
+    _say_what_is_served(listener, described)
     children = [Child(name, engine, "engine") for name in engines]
     if num_front_ends > 1:
         children.append(Child(HUB, hub, "hub"))
-    children += [Child(f"front-end-{i}", front_end, "front end") for i in range(num_front_ends)]
-    return Supervisor(children, listeners).run
+    children += [Child(name, front_end, "front end") for name in listeners]
+    return Supervisor(children, [one for own in listeners.values() for one in own]).run
 
 
 def _log_to(settings: Settings, stream: LogStream | None = None, process: str = "") -> None:
@@ -172,11 +177,20 @@ def _log_to(settings: Settings, stream: LogStream | None = None, process: str = 
     configure_logs(settings.log_level, settings.log_format, stream, process)
 
 
-def _listeners(settings: Settings) -> list[socket.socket]:
-    listeners = [_bind(settings.host, settings.port, is_shared=settings.share_port)]
+def _listeners(settings: Settings, count: int = 1) -> list[list[socket.socket]]:
+    """What each of so many front ends listens on: a socket of its own, among which the system
+    divides the connections, and for metrics the one of all."""
+    host, port, is_shared = settings.host, settings.port, settings.share_port
+    if count > 1 and not is_shared:
+        with _bind(host, port) as alone:  # fails if others listen there
+            port = alone.getsockname()[1]
+    own = [_bind(host, port, is_shared=is_shared or count > 1)]
+    port = own[0].getsockname()[1]
+    own += [_bind(host, port, is_shared=True) for _ in range(count - 1)]
+    metrics = []
     if settings.metrics_port is not None:
-        listeners.append(_bind(settings.metrics_host, settings.metrics_port))
-    return listeners
+        metrics.append(_bind(settings.metrics_host, settings.metrics_port))
+    return [[one, *metrics] for one in own]
 
 
 def _say_what_is_served(listener: socket.socket, described: Iterable[str]) -> None:

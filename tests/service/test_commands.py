@@ -388,3 +388,29 @@ def test_the_file_that_is_read_is_no_output_under_any_name(tmp_path: Path) -> No
     assert text.read_text() == "text"
     with Output(Path(os.devnull)) as output:
         output.require_other_than(Path(os.devnull))
+
+
+def test_front_ends_get_as_many_connections_each_and_a_port_in_use_is_refused() -> None:
+    """The system divides them by their addresses: of 400 each of four gets at least 50."""
+    with contextlib.ExitStack() as stack:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            metrics_port = free.getsockname()[1]
+        own = serving._listeners(Settings(port=0, metrics_port=metrics_port), 4)
+        for listener in {one for sockets in own for one in sockets}:
+            stack.enter_context(listener)
+        address = own[0][0].getsockname()
+        assert {sockets[0].getsockname() for sockets in own} == {address}
+        assert len({id(metrics) for _, metrics in own}) == 1
+        for _ in range(400):
+            stack.enter_context(socket.create_connection(address))
+        for sockets in own:
+            sockets[0].setblocking(False)
+            num_accepted = 0
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    stack.enter_context(sockets[0].accept()[0])
+                    num_accepted += 1
+            assert num_accepted >= 50
+        for count in (1, 2):
+            with pytest.raises(SystemExit):
+                serving._listeners(Settings(port=address[1]), count)
