@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from model.backends.cores import num_cores
-from model.backends.devices import may_have_gpu
+from model.backends.devices import has_pytorch, may_have_gpu
 from model.backends.memory import free_bytes
 from service.models.loading import StartupError, placement_of
 from service.settings import Settings
@@ -31,13 +31,16 @@ class Topology(NamedTuple):
 
 def topology_of(settings: Settings) -> Topology:
     """Processes fork only on Linux, and only before PyTorch has threads or a GPU; with PyTorch on a
-    CPU there are several if the settings ask for them. Raises StartupError."""
+    CPU there are several if the settings ask for them. Raises StartupError, and ModuleNotFoundError
+    if a GPU is asked for without PyTorch."""
     cores = settings.threads or num_cores()
     if settings.one_process or settings.models_dir is not None or sys.platform != "linux":
         return Topology([])
     if settings.device == "auto" and may_have_gpu():
         settings = settings.model_copy(update={"device": _found_device()})
     if settings.device.startswith("cuda"):
+        if not has_pytorch():
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
         return _on_gpus(settings, cores) if cores > 1 else Topology([])
     placement = placement_of(settings)
     if cores == 1 or not (placement.is_native or settings.engines):

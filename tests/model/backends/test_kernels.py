@@ -92,7 +92,7 @@ def test_where_kernels_cannot_be_compiled_a_warning_says_so_and_there_are_none(
 ) -> None:
     known, _ = kernels_for(1, 1, 13)
 
-    def fail(device: torch.device) -> None:
+    def fail(device: torch.device, widest: int) -> None:
         raise error
 
     monkeypatch.setattr(kernels, "CudaLauncher", fail)
