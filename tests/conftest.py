@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
+from hypothesis import settings
 
 from model.network.config import ModelConfig
 
@@ -27,6 +28,8 @@ for _name in [name for name in os.environ if name.startswith("DRAGOMAN_")]:
     if not _name.startswith(("DRAGOMAN_FUZZ_", "DRAGOMAN_INSTRUCTION_SET")):
         del os.environ[_name]
 os.environ["XDG_DATA_HOME"] = os.devnull  # no models that the user pulled
+settings.register_profile("patient", deadline=None)  # a machine may be slow and busy
+settings.load_profile("patient")
 
 TINY_PAIRS = Path(__file__).parent / "data" / "tiny.zh-en.tsv"
 TINY_VOCAB_SIZE = 450
