@@ -12,9 +12,9 @@ import pytest
 from service.offline import OfflineTranslator
 
 ROOT = Path(__file__).parents[2]
-ALLOWED_FAULTS = {"zh-en": 1, "en-de": 3}
+ALLOWED_FAULTS = {"zh-en": 1, "en-de": 1}
 """By bundled model; the lines of other models wait until there is one."""
-ALLOWED_MISTRANSLATIONS = {"zh-en": 8, "en-de": 8}
+ALLOWED_MISTRANSLATIONS = {"zh-en": 8, "en-de": 6}
 CJK, HALF_WIDTH, FULL_WIDTH = r"[\u4e00-\u9fff]", r"[,.?!;](?:\s|$)", r"[，。？！；]"
 LOOP = re.compile(r"(.{2,}?)\1{4,}", re.DOTALL)
 RULES: dict[str, Callable[[str, str], bool]] = {
