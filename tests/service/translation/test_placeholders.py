@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from model.text.spans import Span
@@ -36,6 +36,15 @@ def test_every_placeholder_of_the_set_is_found_and_nothing_else() -> None:
 @given(CODE, st.sampled_from([frame for frames in FRAMES.values() for frame in frames]))
 def test_what_looks_like_code_is_found_whole_and_nothing_else(code: str, frame: str) -> None:
     assert kept(frame.replace("{}", code)) == [code]
+
+
+@settings(deadline=None, max_examples=500)
+@example("+49 30 1234567", "2024-05-17")
+@given(CODE, CODE)
+def test_code_beside_code_is_found_whole_and_nothing_else(first: str, second: str) -> None:
+    assert "".join(kept(f"Use {first} {second} here.")).replace(" ", "") == (
+        first + second
+    ).replace(" ", "")
 
 
 @pytest.mark.parametrize(
