@@ -49,7 +49,7 @@ _DELIMITED = regex.compile(
         (?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa
         |ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mglthsVAW])(?![\p{Latin}\d_])
     # telephone numbers, IBAN, hashtags and mentions in Chinese
-    |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}(?![:-]?\d)
+    |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}(?![:./-]?\d|[\p{Latin}_])
     |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])
     |(?<![[\w&/]--\p{Han}])(?:\#(?=[\w--\p{Han}]*+\p{Han})[^\W\d]\w*+\#?
         |@(?=[\w--\p{Han}]*+\p{Han})\w{1,8}+(?!\w))
