@@ -105,7 +105,8 @@ class DeviceToHost(Generic[Result]):
         for copy, tensor in zip(self._copies, tensors, strict=True):
             copy.copy_(tensor, non_blocking=True)
         self._event = torch.cuda.Event(blocking=True)  # spinning would take a core
-        self._event.record(torch.cuda.current_stream(tensors[0].get_device()))  # quickly found
+        number = tensors[0].get_device()  # without it PyTorch looks for the device
+        self._event.record(torch.cuda.current_stream(number))
 
     def wait(self) -> Result:
         if self._event is not None:
