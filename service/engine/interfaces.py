@@ -76,7 +76,3 @@ class SentenceEncoder:
         if len(ids) <= self._max_tokens:
             self._known[text] = ids
         return ids
-
-    def count(self, text: str) -> int:
-        """Return the number of source ids."""
-        return len(self.ids(text))

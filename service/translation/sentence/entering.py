@@ -149,4 +149,4 @@ class Entrance:
         )
         text = text if carriers is None else carriers.text
         last = self.last_stages(text)
-        return self._encoder.count(last[-1].text if last else text)
+        return len(self._encoder.ids(last[-1].text if last else text))

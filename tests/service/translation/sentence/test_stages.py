@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from model.decoding.options import DecodingOptions
@@ -52,11 +53,17 @@ TEXTS = st.one_of(
     st.lists(PARTS, max_size=10).map(" ".join),
     strange_texts,
 )
+SPELLED = st.characters(
+    max_codepoint=0xFF,
+    include_characters="老人去了海边的房子很大你好吗，、。！？",
+    categories=["L", "P", "Z"],
+)
 TERMS = [GlossaryEntry("house", "house"), GlossaryEntry("dog", "dog"), GlossaryEntry("THE", "THE")]
 
 
-def tokenizer_of(reserved: int) -> Tokenizer:
-    file = Path("checkpoints/en-de/sentencepiece.model")
+@functools.cache
+def tokenizer_of(reserved: int, model: str = "en-de") -> Tokenizer:
+    file = Path(f"checkpoints/{model}/sentencepiece.model")
     return Tokenizer(file, file, TokenizerConfig(file.name, file.name, reserved=reserved))
 
 
@@ -170,3 +177,14 @@ def test_a_text_that_looks_plain_is_what_the_whole_way_makes_of_it(
 def test_most_sentences_are_plain(text: str, is_plain: bool) -> None:
     work = ModelJob(TranslationJob([text], "en", "de"), [text], [0], "en", "de", DecodingOptions())
     assert Preparation(TOKENIZERS[16], LIMITS, work)._is_plain(text) is is_plain
+
+
+@given(st.data(), st.sampled_from(["en", "de", "fr", "ru", "ja", "th", "zh"]))
+def test_a_usual_sentence_needs_no_stage(data: st.DataObject, source: str) -> None:
+    """One look at such a sentence stands for all the others."""
+    tokenizer = tokenizer_of(16, "zh-en" if source == "zh" else "en-de")
+    work = ModelJob(TranslationJob([""], source, "de"), [""], [0], source, "de", DecodingOptions())
+    preparation = Preparation(tokenizer, LIMITS, work)
+    text = data.draw(st.from_regex(preparation._usual, fullmatch=True, alphabet=SPELLED))
+    assume(not tokenizer.count_unspelled(text))
+    assert preparation._has_no_stage(text)
