@@ -43,7 +43,7 @@ def throughput(model: Path, texts: list[str], repeats: int) -> float:
     sentences = [
         SourceSentence(encoder.ids(piece.text), options)
         for text in texts
-        for piece in cut_text(text, "zh", limit, encoder.count)
+        for piece in cut_text(text, "zh", limit, lambda part: len(encoder.ids(part)))
         if piece.is_sentence
     ]
     translate_all(runner, sentences[:32])

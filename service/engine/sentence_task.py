@@ -35,19 +35,11 @@ class SentenceOutcome(NamedTuple):
     work: int = 0
 
     @property
-    def queue(self) -> float:
-        """Seconds of waiting for a slot. A request that joined later waited less."""
-        return max(0.0, self.admitted - self.arrived)
-
-    @property
-    def encode(self) -> float:
-        """Seconds in the encoder."""
-        return max(0.0, self.encoded - max(self.admitted, self.arrived))
-
-    @property
-    def decode(self) -> float:
-        """Seconds in the decoder."""
-        return self.ended - max(self.encoded, self.arrived)
+    def phases(self) -> tuple[float, float, float]:
+        """Seconds of waiting for a slot, in the encoder and in the decoder. Of a request that
+        joined later what it waited itself."""
+        joined, encoded = max(self.admitted, self.arrived), max(self.encoded, self.arrived)
+        return joined - self.arrived, max(0.0, self.encoded - joined), self.ended - encoded
 
 
 SentenceKey = tuple[tuple[int, ...], DecodingOptions, tuple[int, ...], bool, bool]

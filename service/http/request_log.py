@@ -106,20 +106,13 @@ def _is_frequent(record: RequestRecord) -> bool:
 
 
 def request_id_of(headers: HeaderValues) -> str:
-    """The client's id if it is safe in logs and headers, else a random one."""
-    given = headers.get(_ID)
-    return _random_id() if given is None else sane_id(given.decode("latin-1"))
+    """The client's id if it is safe in logs and headers and holds no API key, else a random one.
 
-
-def sane_id(given: str) -> str:
-    """`given` if it is safe in logs and headers and holds no API key, else a random id."""
-    return given if _SANE_ID.fullmatch(given) else _random_id()
-
-
-def _random_id() -> str:
-    """It is no secret, and asking the system for random bytes would let go of Python's global lock,
-    for which the workers wait."""
-    return f"{random.getrandbits(128):032x}"
+    That is no secret, and asking the system for random bytes would let go of Python's global lock,
+    for which the workers wait.
+    """
+    given = headers.get(_ID, b"").decode("latin-1")
+    return given if _SANE_ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
 
 
 def _facts(record: RequestRecord, outcome: str, seconds: float) -> dict[str, object]:
@@ -142,13 +135,11 @@ def _add_work(facts: dict[str, object], record: RequestRecord) -> None:
     models, num_sentences, num_tokens = dict[str, None](), 0, 0
     queue = encode = decode = 0.0
     for model, sentence in record.sentences():
-        times = sentence.times
+        own = sentence.times.phases
         models[model] = None
         num_sentences += 1
         num_tokens += len(sentence.tokens)
-        queue = max(queue, times.queue)
-        encode = max(encode, times.encode)
-        decode = max(decode, times.decode)
+        queue, encode, decode = map(max, (queue, encode, decode), own)
     if num_sentences:
         facts["models"] = list(models)
         facts["sentences"] = num_sentences

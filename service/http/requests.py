@@ -114,7 +114,8 @@ async def _read(
     request: Request, limits: RequestLimits, allowed: Collection[str], max_form_bytes: int
 ) -> RequestFields:
     media_type = media_type_of(request, allowed)
-    query = parse_form(request.scope["query_string"], limits)
+    written = request.scope["query_string"]
+    query = parse_form(written, limits) if written else {}
     if media_type == NO_BODY:
         return RequestFields(media_type, strings=query)
     if media_type == MULTIPART:

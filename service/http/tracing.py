@@ -71,13 +71,9 @@ class OpenTelemetryTracer:
             "dragoman.target_tokens": len(sentence.tokens),
             "dragoman.finish_reason": sentence.finish_reason,
         }
-        phases = (
-            ("queue", times.queue, facts),
-            ("encode", times.encode, facts),
-            ("decode", times.decode, facts | results),
-        )
+        named = ("queue", facts), ("encode", facts), ("decode", facts | results)
         begins = epoch + times.arrived
-        for name, seconds, attributes in phases:
+        for (name, attributes), seconds in zip(named, times.phases, strict=True):
             span = self._tracer.start_span(
                 name, parent, attributes=attributes, start_time=_nanoseconds(begins)
             )

@@ -18,19 +18,29 @@ _UNLIMITED = 10**9
 class Prefixes:
     """The target ids that each sentence's translation begins with."""
 
-    def __init__(self, tokenizer: Tokenizer, work: ModelJob, max_target_tokens: int) -> None:
-        """`max_target_tokens`: of a translation. Raises InvalidField for a prefix with a mark."""
+    def __init__(
+        self, tokenizer: Tokenizer, work: ModelJob, start: tuple[int, ...], max_target_tokens: int
+    ) -> None:
+        """`start`: ids that every translation begins with; `max_target_tokens`: of a translation.
+        Raises InvalidField for a prefix with a mark."""
         for prefix in work.job.prefixes:
             if MARK in prefix:
                 raise InvalidField(f"target_prefix must not have U+FFFC, got {shown(prefix)}")
         self._options, self._max_target_tokens = work.options, max_target_tokens
-        self._start = tuple(tokenizer.target_start(work.target))
+        self._start = start
         found = tokenizer.encode_target_batch(work.job.prefixes) if work.job.prefixes else []
         self._ids = [(*self._start, *ids) for ids in found]
 
     def of(self, number: int) -> tuple[int, ...]:
         """Those of the sentence with this number."""
         return self._ids[number] if number < len(self._ids) else self._start
+
+    def require_few(self, num_sentences: int) -> None:
+        """Raise InvalidField if a prefix has no sentence."""
+        if len(self._ids) > num_sentences:
+            raise InvalidField(
+                f"target_prefix has {len(self._ids)} beginnings for {num_sentences} sentences"
+            )
 
     def require_possible(self) -> None:
         """Raise InvalidField if they do not fit for any text."""
@@ -39,8 +49,6 @@ class Prefixes:
     def require_room(self, source_lengths: Iterable[int]) -> None:
         """Raise InvalidField unless each has fewer tokens than its translation may have, so that
         the end token fits too. Lengths are in tokens."""
-        if not (self._start or self._ids):
-            return
         for number, length in enumerate(source_lengths):
             limit = min(self._options.target_limit(length), self._max_target_tokens)
             if len(self.of(number)) >= limit:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from model.decoding.sentence_limits import SentenceLimits
 from model.text.spans import Span
 from service.engine.interfaces import SentenceEncoder
-from service.errors import InvalidField
 from service.translation.job import ModelJob, TextFormat
 from service.translation.language.chinese import (
     SIMPLIFIED,
@@ -88,18 +87,18 @@ class Preparation:
 
         `prepare` also checks them against the texts.
         """
-        self._prefixes().require_possible()
+        if prefixes := self._prefixes():
+            prefixes.require_possible()
 
     def prepare(self) -> tuple[list[Document], list[Entry]]:
         """Take apart and tokenise the texts -> a document for each, and the entries of all their
         sentences. Raises InvalidField if a prefix does not fit."""
         documents = [self._parse(text) for text in self.work.texts]
         sentences = [sentence for document in documents for sentence in document.sentences]
-        prefixes, num_prefixes = self._prefixes(), len(self.work.job.prefixes)
-        if num_prefixes > len(sentences):
-            raise InvalidField(
-                f"target_prefix has {num_prefixes} beginnings for {len(sentences)} sentences"
-            )
+        prefixes = self._prefixes()
+        if prefixes is None:
+            return documents, [self._entrance.enter(sentence, ()) for sentence in sentences]
+        prefixes.require_few(len(sentences))
         entries = [
             self._entrance.enter(sentence, prefixes.of(number))
             for number, sentence in enumerate(sentences)
@@ -107,8 +106,12 @@ class Preparation:
         prefixes.require_room(len(entry.source.ids) for entry in entries)
         return documents, entries
 
-    def _prefixes(self) -> Prefixes:
-        return Prefixes(self.tokenizer, self.work, self._limits.max_target_tokens)
+    def _prefixes(self) -> Prefixes | None:
+        """None: no translation has a required beginning."""
+        start = tuple(self.tokenizer.target_start(self.work.target))
+        if not (start or self.work.job.prefixes):
+            return None
+        return Prefixes(self.tokenizer, self.work, start, self._limits.max_target_tokens)
 
     def _parse(self, text: Text) -> Document:
         """The text's document. Between a language and itself nothing is translated."""

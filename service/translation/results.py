@@ -63,8 +63,7 @@ class Milliseconds:
 
     @classmethod
     def of(cls, outcome: SentenceOutcome) -> Milliseconds:
-        seconds = outcome.queue, outcome.encode, outcome.decode
-        return cls(*(round(1000 * one, 3) for one in seconds))
+        return cls(*(round(1000 * seconds, 3) for seconds in outcome.phases))
 
 
 @dataclass(frozen=True, kw_only=True)
