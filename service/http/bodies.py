@@ -29,6 +29,7 @@ from service.errors import (
 )
 from service.http.exchange import exchange_of
 from service.http.head import has_body
+from service.http.json_values import count_values
 from service.http.limits import RequestLimits
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -184,25 +185,6 @@ def parse_json(
             return parse_json(whole.encode("latin-1"), limits, name, max_values)
         raise InvalidJson(f"the {name} is not valid JSON: {printable(str(error))}") from error
     raise BodyTooLarge(f"the {name} has {num_values} JSON values, at most {max_values} are allowed")
-
-
-def count_values(body: bytes, max_values: int) -> int:
-    """Count JSON values by separators outside strings; exact only above `max_values`, else at
-    least as many as there are."""
-    if len(body) < max_values:
-        return len(body) + 1
-    num_values = _count_separators(body)
-    if num_values <= max_values:
-        return num_values
-    unescaped = body.replace(rb"\\", b"").replace(rb"\"", b"")
-    num_strings = unescaped.count(b'"') // 2
-    if num_strings > 2 * max_values:  # a value has at most one key
-        return num_strings // 2
-    return _count_separators(b"".join(unescaped.split(b'"')[::2]))
-
-
-def _count_separators(text: bytes) -> int:
-    return 1 + text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def parse_form(form: bytes, limits: RequestLimits) -> Strings:

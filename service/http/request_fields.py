@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError, from_json, to_json
 
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import InvalidField, MissingField, shown
-from service.http.bodies import count_values
+from service.http.json_values import count_values
 from service.stores.glossary_rows import MAX_NAME_CHARACTERS
 from service.translation.glossary import (
     MAX_TERM_CHARACTERS,
