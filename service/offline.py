@@ -1,4 +1,4 @@
-"""Translate files without a server: the dispatcher and engines run in this process."""
+"""Translate without a server: the dispatcher and engines run in this process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import threading
 from collections import deque
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,22 +17,32 @@ from tqdm import tqdm
 from model.backends.native import choose_instruction_set
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
-from service.documents.file_translator import FileJob, FileTranslator, Progress, TranslatedFile
+from service.documents.file_translator import (
+    Documents,
+    FileJob,
+    FileTranslator,
+    Progress,
+    TranslatedFile,
+)
 from service.errors import ServiceError
 from service.models.loading import LoadedModel, load_models
 from service.models.registry import ModelRegistry
 from service.observability.metrics import Metrics
 from service.settings import Settings
+from service.translation.dispatcher import Dispatcher
 from service.translation.glossary import Glossary
 from service.translation.job import AUTO, SplitSentences, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
+from service.translation.routing import Routes
 
 _LEAST_AHEAD = 4
 """Batches submitted beyond the awaited one; they keep the slots full."""
 _TEXTS_IN_A_BATCH = 64
 _UNLIMITED = 10**9
+_FILES_AT_ONCE = 4
 _LEAST_PARTS_OF_A_FILE = 8
 _SEGMENTS_IN_A_PART = 32
+_Ahead = TypeVar("_Ahead")
 _Result = TypeVar("_Result")
 _Translations = Future[list[TranslationResult]]
 
@@ -61,9 +71,14 @@ class OfflineTranslator:
     """
 
     def __init__(
-        self, models: Sequence[Path], options: OfflineOptions, pair: tuple[str, str] | None = None
+        self,
+        models: Sequence[Path],
+        options: OfflineOptions,
+        pair: tuple[str, str] | None = None,
+        documents: Documents | None = None,
     ) -> None:
-        """`pair`: the only source and target language; fewer models may be loaded."""
+        """`pair`: the only source and target language; fewer models may be loaded. `documents`:
+        reads and writes files; None is in processes of their own."""
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
         settings, loaded = load_offline(paths, options)
         self._models = ModelRegistry(settings, loaded, Metrics())
@@ -71,7 +86,8 @@ class OfflineTranslator:
         twice_full = 2 * max(model.sizes.max_slots for model in loaded)
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
         num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
-        self._files = FileTranslator(self._dispatcher, num_parts=num_parts)
+        self._files = FileTranslator(self._dispatcher, None, num_parts, documents)
+        self._files_at_once = asyncio.Semaphore(_FILES_AT_ONCE)
         penalty = options.length_penalty
         self._template = TranslationJob(
             [],
@@ -116,6 +132,12 @@ class OfflineTranslator:
         submitted = [self._submit(self._dispatcher.translate(job)) for job in jobs]
         return [self._result(results) for results in submitted]
 
+    def submit(
+        self, work: Callable[[Dispatcher], Coroutine[object, object, _Result]]
+    ) -> Future[_Result]:
+        """Begin work with the dispatcher. The result raises ServiceError."""
+        return self._submit(work(self._dispatcher))
+
     def translate_all(
         self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
     ) -> list[str]:
@@ -147,6 +169,34 @@ class OfflineTranslator:
         for (translation,) in self._translate_each(([part] for part in remaining), source, target):
             yield translation.text
 
+    @property
+    def routes(self) -> Routes:
+        return self._dispatcher.routes
+
+    def submit_each(
+        self, texts: Iterable[str], job: TranslationJob
+    ) -> Iterator[Future[list[TranslationResult]]]:
+        """Begin to translate any number of texts as the job says, a few at a time and a bounded
+        number ahead, in order. If reading raises, the texts read before come first. Closing the
+        iterator cancels."""
+        latest: deque[_Translations] = deque(maxlen=1 + self._num_ahead)
+
+        def begin() -> Iterator[_Translations]:
+            for batch in _batches(texts):
+                one = dataclasses.replace(job, texts=batch)
+                latest.append(self._submit(self._dispatcher.translate(one)))
+                yield latest[-1]
+
+        try:
+            yield from some_ahead(begin(), self._num_ahead)
+        finally:
+            for future in latest:
+                future.cancel()
+
+    def submit_file(self, work: FileJob) -> Future[TranslatedFile]:
+        """Begin to translate a file, when its turn comes. The result raises ServiceError."""
+        return self._submit(self._translate_in_turn(work))
+
     def translate_file(
         self,
         path: Path,
@@ -169,7 +219,7 @@ class OfflineTranslator:
         text_format: TextFormat = "text",
     ) -> Iterator[list[TranslationResult]]:
         begun = (self._begin(texts, source, target, text_format) for texts in batches)
-        for translations in _some_ahead(begun, self._num_ahead):
+        for translations in some_ahead(begun, self._num_ahead):
             yield self._result(translations)
 
     def _begin(
@@ -184,29 +234,60 @@ class OfflineTranslator:
     def _submit(self, running: Coroutine[object, object, _Result]) -> Future[_Result]:
         if not self._thread.is_alive():
             running.close()
-            raise RuntimeError("an OfflineTranslator translates only inside its with block")
+            raise RuntimeError(
+                "a translator runs only in the process that opened it, until it is closed"
+            )
         return asyncio.run_coroutine_threadsafe(running, self._loop)
 
     def _result(self, future: Future[_Result]) -> _Result:
         try:
-            return future.result()
+            return awaited(future)
         except ServiceError as error:
             raise ValueError(str(error)) from error
-        except RuntimeError as error:
-            if isinstance(error.__context__, KeyboardInterrupt):  # it came as a lock was taken
-                raise error.__context__ from None
-            raise
+
+    async def _translate_in_turn(self, work: FileJob) -> TranslatedFile:
+        async with self._files_at_once:
+            return await self._files.translate(work)
 
     async def _start(self) -> None:
         self._models.pool.start()
 
 
-def _some_ahead(begun: Iterable[_Translations], count: int) -> Iterator[_Translations]:
+def awaited(future: Future[_Result]) -> _Result:
+    """The future's result; if it is not waited for to the end, it is cancelled."""
+    try:
+        return future.result()
+    except RuntimeError as error:
+        if isinstance(error.__context__, KeyboardInterrupt):  # it came as a lock was taken
+            raise error.__context__ from None
+        raise
+    finally:
+        future.cancel()
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    failure = None
+    try:
+        for text in texts:
+            batch.append(text)
+            if len(batch) == _TEXTS_IN_A_BATCH:
+                yield batch
+                batch = []
+    except Exception as error:
+        failure = error
+    if batch:
+        yield batch
+    if failure is not None:
+        raise failure
+
+
+def some_ahead(begun: Iterable[_Ahead], count: int) -> Iterator[_Ahead]:
     """Yield each in order, `count` behind the last one begun.
 
     If beginning one raises, those already begun are yielded first.
     """
-    ahead: deque[_Translations] = deque()
+    ahead: deque[_Ahead] = deque()
     remaining, failure = iter(begun), None
     while failure is None:
         try:

@@ -9,9 +9,16 @@ import itertools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from service.documents.formats import FileFormat, format_of
-from service.documents.processes import DocumentBounds, DocumentProcesses, Part, SentDocument
+from service.documents.processes import (
+    DocumentBounds,
+    DocumentProcesses,
+    Part,
+    ReadDocument,
+    SentDocument,
+)
 from service.documents.segments import FileOptions
 from service.errors import Overloaded, ServiceError, TooManyAtOnce
 from service.translation.dispatcher import Dispatcher
@@ -50,16 +57,31 @@ class TranslatedFile:
     source: str
 
 
+class Documents(Protocol):
+    """Reads documents, and writes their translations."""
+
+    async def read(self, client: str, document: SentDocument) -> ReadDocument: ...
+
+    async def write(
+        self, client: str, document: SentDocument, translations: Sequence[Text]
+    ) -> bytes: ...
+
+
 class FileTranslator:
     """Translates files with the dispatcher. Each has at most `num_parts` parts in the engine at a
     time, so that a long file does not hold back others."""
 
     def __init__(
-        self, dispatcher: Dispatcher, bounds: DocumentBounds | None = None, num_parts: int = 2
+        self,
+        dispatcher: Dispatcher,
+        bounds: DocumentBounds | None = None,
+        num_parts: int = 2,
+        documents: Documents | None = None,
     ) -> None:
-        """`bounds`: of each file."""
+        """`bounds`: of each file; `documents`: None is in processes of their own."""
         self._dispatcher, self._bounds = dispatcher, bounds
-        self._num_parts, self._processes = num_parts, DocumentProcesses()
+        self._num_parts = num_parts
+        self._processes: Documents = documents or DocumentProcesses()
         self._num_files: Counter[str] = Counter()
 
     async def translate(

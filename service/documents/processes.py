@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from service.documents.formats import MODULES, parse_file
-from service.documents.segments import FileOptions, Segment
+from service.documents.segments import FileOptions, ParsedFile, Segment
 from service.errors import DocumentTooLarge, InvalidDocument
 from service.translation.markup.coded_text import Code, CodedText, Text
 from service.translation.text_work import text_work
@@ -199,10 +199,9 @@ def _limit(bounds: DocumentBounds) -> None:
 def _done(document: SentDocument, translations: Sequence[Text] | None) -> bytes:
     """The document with the translations; or its parts, and the CPU time until then, in JSON."""
     began = time.process_time()
-    parsed = parse_file(document.content, document.name, document.options)
     if translations is not None:
-        return parsed.write(translations)
-    found = list(parts(parsed.segments))
+        return write_document(document, translations)
+    found = read_parts(document)
     num_characters = sum(part.num_characters for part in found)
     if document.bounds is not None and num_characters > document.bounds.max_characters:
         raise DocumentTooLarge(
@@ -210,6 +209,20 @@ def _done(document: SentDocument, translations: Sequence[Text] | None) -> bytes:
             f"{document.bounds.max_characters} are allowed"
         )
     return _packed(ReadDocument(found, time.process_time() - began))
+
+
+def read_parts(document: SentDocument) -> list[Part]:
+    """Raises InvalidDocument or DocumentTooLarge."""
+    return list(parts(_parsed(document).segments))
+
+
+def write_document(document: SentDocument, translations: Sequence[Text]) -> bytes:
+    """Raises InvalidDocument or DocumentTooLarge."""
+    return _parsed(document).write(translations)
+
+
+def _parsed(document: SentDocument) -> ParsedFile:
+    return parse_file(document.content, document.name, document.options)
 
 
 def parts(segments: Iterable[Segment]) -> Iterator[Part]:
