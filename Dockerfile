@@ -50,7 +50,8 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     /opt/pip/bin/pip install --require-hashes --no-deps --requirement /build-requirements.txt
 
 WORKDIR /src
-COPY LICENSE README.md pyproject.toml setup.py dragoman.py ./
+COPY LICENSE README.md pyproject.toml setup.py ./
+COPY dragoman dragoman
 COPY model model
 COPY service service
 # Their package is empty here: they are a layer of their own, which a change of the code leaves as it is.

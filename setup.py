@@ -18,8 +18,7 @@ def files(*endings: str) -> list[str]:
 
 
 setup(
-    packages=["dragoman_checkpoints", *find_packages(include=["model*", "service*"])],
-    py_modules=["dragoman"],
+    packages=["dragoman_checkpoints", *find_packages(include=["dragoman", "model*", "service*"])],
     package_dir={"dragoman_checkpoints": "checkpoints"},
     ext_modules=[
         Extension(

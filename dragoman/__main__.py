@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Run the command with the `model` and `service` beside this file. A directory or module of
-    the user's may have the same name, and would be imported instead."""
-    sys.path.insert(0, str(Path(__file__).parent))
+    """Run the command, whose processes also find the `model` and `service` that stand beside this
+    package before modules of the user's with the same names."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     from service.commands import main as run
 
     run()

@@ -24,10 +24,10 @@ ROOT = Path(__file__).parents[1]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a copy of the sources, on a machine without a C++ compiler."""
     source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for name in ("model", "service", "checkpoints"):
+    for name in ("dragoman", "model", "service", "checkpoints"):
         ignored = shutil.ignore_patterns("__pycache__", "*.so")
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
-    for name in ("LICENSE", "README.md", "pyproject.toml", "setup.py", "dragoman.py"):
+    for name in ("LICENSE", "README.md", "pyproject.toml", "setup.py"):
         shutil.copyfile(ROOT / name, source / name)
     build = "from setuptools.build_meta import build_wheel; import sys; build_wheel(sys.argv[1])"
     result = subprocess.run(
@@ -82,11 +82,13 @@ def run(
 def test_the_wheel_has_every_module_and_the_files_of_the_pages_and_the_bundled_models(
     wheel: Path,
 ) -> None:
-    modules = [path for name in ("model", "service") for path in (ROOT / name).rglob("*.py")]
+    packages = ("dragoman", "model", "service")
+    modules = [path for name in packages for path in (ROOT / name).rglob("*.py")]
     expected = {path.relative_to(ROOT).as_posix() for path in modules}
     with zipfile.ZipFile(wheel) as archive:
         found = {name for name in archive.namelist() if name.endswith(".py")}
-        assert found == {*expected, "dragoman.py", "dragoman_checkpoints/__init__.py"}
+        assert found == {*expected, "dragoman_checkpoints/__init__.py"}
+        assert {f"{name}/py.typed" for name in packages} <= {*archive.namelist()}
         for name in ("web", "api_reference"):
             for file in (ROOT / "service" / name).rglob("*.*"):
                 assert archive.read(file.relative_to(ROOT).as_posix()) == file.read_bytes()
