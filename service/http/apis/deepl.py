@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import functools
 import posixpath
-import re
 import secrets
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -21,6 +19,7 @@ from service.commons.file_store import StoredFile
 from service.documents.formats import format_of
 from service.errors import InvalidField, MissingField, NotOffered, UnknownFile, shown
 from service.http.bodies import FORM, JSON
+from service.http.ignored_tags import IgnoredTags, parse_tags
 from service.http.language_names import language_name
 from service.http.openapi import (
     READ,
@@ -59,50 +58,10 @@ _SPLIT: dict[str, SplitSentences] = {"0": False, "1": True, "nonewlines": "nonew
 _LATENCY, _QUALITY = "latency_optimized", "quality_optimized"
 _MOST_CHARACTERS = 10**12
 """DeepL's own limit of accounts without a limit."""
-_NO_MARK = ' translate="no"'
-_TAG_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
-_MAX_TAGS = 100
 _DOCUMENT = DOCUMENT + "/{document_id}"
 _ERROR: Schema = {"type": "object", "required": ["message"],
                   "properties": {"message": {"type": "string"}}}  # fmt: skip
 router = foreign_router()
-
-
-class IgnoredTags:
-    """DeepL's ignore_tags: elements whose content stays, marked for the server as HTML marks them.
-    With no names, texts stay as they are."""
-
-    def __init__(self, names: Sequence[str], *, is_html: bool) -> None:
-        """HTML's names have no case. Raises InvalidField for what is no name of an element, or too
-        many names."""
-        if len(names) > _MAX_TAGS:
-            raise InvalidField(
-                f"ignore_tags has {len(names)} tags, at most {_MAX_TAGS} are allowed"
-            )
-        for name in names:
-            if not _TAG_NAME.fullmatch(name):
-                raise InvalidField(f"ignore_tags must name elements, got {shown(name)}")
-        self._names = "|".join(map(re.escape, names))
-        self._flags = re.I if is_html else re.NOFLAG
-
-    def mark(self, text: str) -> str:
-        """Add the attribute translate="no" to the elements' start tags."""
-        if not self._names:
-            return text
-        pattern = rf"(<(?:{self._names}))(?=[\s/>])"
-        return re.sub(pattern, rf"\1{_NO_MARK}", text, flags=self._flags)
-
-    def unmark(self, text: str) -> str:
-        """Remove what `mark` added."""
-        if not self._names:
-            return text
-        return re.sub(rf"(<(?:{self._names})){_NO_MARK}", r"\1", text, flags=self._flags)
-
-
-def parse_tags(given: str | list[str]) -> list[str]:
-    """The names in a list, or in a string that separates them by commas."""
-    names = (name.strip() for string in listed(given) for name in string.split(","))
-    return [name for name in names if name]
 
 
 def _flag(value: object) -> object:

@@ -10,7 +10,7 @@ from httpx2 import Response
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.http.apis.deepl import IgnoredTags
+from service.http.ignored_tags import IgnoredTags
 from tests.service.documents.samples import pdf
 from tests.service.fakes import FakeRunner
 
