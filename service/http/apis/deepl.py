@@ -17,7 +17,14 @@ from starlette.responses import Response
 
 from service.commons.file_store import StoredFile
 from service.documents.formats import format_of
-from service.errors import InvalidField, MissingField, NotOffered, UnknownFile, shown
+from service.errors import (
+    InvalidField,
+    MissingField,
+    NotOffered,
+    UnknownFile,
+    UnsupportedLanguage,
+    shown,
+)
 from service.http.bodies import FORM, JSON
 from service.http.ignored_tags import IgnoredTags, parse_tags
 from service.http.language_names import language_name
@@ -46,6 +53,7 @@ from service.http.translating import (
 from service.translation.job import AUTO, SplitSentences
 from service.translation.language.chinese import TRADITIONAL
 from service.translation.results import TranslationResult
+from service.translation.routing import nearest
 
 TRANSLATE, LANGUAGES, USAGE = "/v2/translate", "/v2/languages", "/v2/usage"
 DOCUMENT, LANGUAGES_3 = "/v2/document", "/v3/languages"
@@ -107,6 +115,21 @@ class DeepLRequest(RequestModel):
             raise NotOffered(f"{named[0]} is not supported")
         if self.glossary_id and self.source_lang is None:
             raise InvalidField("source_lang must be given with glossary_id")
+
+    def require_languages(self, state: ServerState) -> None:
+        """Raises UnsupportedLanguage, which lists the codes that DeepL's clients take."""
+        given = {"target": self.target_lang}
+        if self.source_lang is not None and self.source != AUTO:
+            given["source"] = self.source_lang
+        for field, code in given.items():
+            try:
+                state.dispatcher.known_language(field, code)
+            except UnsupportedLanguage:
+                codes = _codes(state)[field == "target"]
+                supported = nearest(code.upper(), codes, f"GET {LANGUAGES}")
+                raise UnsupportedLanguage(
+                    f"{field} language {shown(code)} is not supported; supported: {supported}", code
+                ) from None
 
     def wanted(self, q: str | list[str], options: dict[str, object]) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
@@ -217,6 +240,7 @@ async def translate(request: Request) -> dict[str, Any]:
     """Translate texts that are sent as JSON or as a form."""
     asked = await read_request(request, TextRequest, (JSON, FORM))
     asked.require_offered()
+    asked.require_languages(server_state(request))
     num_characters = sum(map(len, asked.texts))  # without the marks of ignored tags
     translations = await translate_texts(request, asked.wanted_texts(), num_characters)
     return {"translations": [_rendered(asked, *one) for one in enumerate(translations)]}
@@ -320,10 +344,11 @@ async def upload_document(request: Request) -> dict[str, str]:
     fields = await read_upload(request)
     asked = fields.parse(request, DocumentRequest)
     asked.require_offered()
+    asked.require_languages(state)
     sent = sent_file(state.limits, fields, asked.filename)
     asked.require_same_format(sent.name)
     name, file, source = await translate_upload(request, sent, asked.wanted("", {}))
-    if source == asked.target_lang.lower().partition("-")[0]:
+    if source == state.dispatcher.known_language("target", asked.target_lang):
         state.commons.files.remove(name)
         raise InvalidField("Source and target language are equal")
     return {"document_id": name, "document_key": file.key}

@@ -67,6 +67,14 @@ def test_every_way_to_write_a_language_is_understood(
     assert languages.resolve(written) == public
 
 
+@pytest.mark.parametrize(
+    "variant", ["de-CH", "DE-AT", "fr-CA", "es-419", "pt_BR", "en-US", "zh-Hans"]
+)
+def test_a_variant_is_the_language_that_the_model_has(variant: str) -> None:
+    found = Languages(["de", "fr", "es", "pt", "en", "zh"]).find(variant)
+    assert found == variant[:2].lower()
+
+
 @pytest.mark.parametrize("written", ["de", "xx", "", "english", "zh-nonsense-", "ROMANCE", "🇩🇪"])
 def test_what_the_model_lacks_is_refused_with_what_it_has(
     languages: Languages, written: str

@@ -47,9 +47,13 @@ def test_the_source_is_detected_for_each_text(client: TestClient) -> None:
 
 
 def test_languages_are_spelled_as_deepl_spells_them(client: TestClient) -> None:
-    for target in ("DE", "de", "DE-AT", "EN-GB", "EN-US", "ZH-HANS", "ZH"):
+    for target in ("DE", "de", "DE-AT", "DE-CH", "EN-GB", "EN-US", "ZH-HANS", "ZH", "ZH-HANT"):
         source = "ZH" if target.startswith("EN") else "EN"
         assert ask(client, source_lang=source, target_lang=target).status_code == 200
+    for target in ("FR-CA", "ES-419", "PT-BR", "AUTO"):
+        message = refused(ask(client, target_lang=target), 400)
+        assert f"'{target}'; supported: ZH, ZH-HANS, EN-GB" in message
+    assert "'fr-ca'; supported: ZH, EN" in refused(ask(client, source_lang="fr-ca"), 400)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +136,7 @@ def test_any_text_comes_back_as_it_was(text: str, is_html: bool) -> None:
             "target_lang",
             "XX",
             400,
-            "'target_lang' not supported: 'XX'; supported: zh, en, zh-Hant, de",
+            "'target_lang' not supported: 'XX'; supported: ZH, ZH-HANS, EN-GB, EN-US, ZH-HANT, DE",
         ),
         ("split_sentences", "2", 400, "split_sentences"),
         ("preserve_formatting", "yes", 400, "true or false"),
@@ -227,6 +231,9 @@ def test_a_document_in_the_target_language_is_refused(client: TestClient) -> Non
         files = {"file": ("a.txt", b"Wo ist denn hier die Bibliothek?")}
         answer = client.post("/v2/document", data={"target_lang": "DE", **source}, files=files)
         assert "Source and target language" in refused(answer, 400)
+    equal = upload(client, source_lang="EN", target_lang="EN-US")
+    assert "Source and target language" in refused(equal, 400)
+    assert upload(client, source_lang="ZH", target_lang="ZH-HANT").status_code == 200
 
 
 @pytest.mark.parametrize("key", [{}, {"document_key": "x"}, {"document_key": "é\x00"}])
