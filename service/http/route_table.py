@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import Any
 
@@ -137,8 +138,8 @@ class DescribedApp(FastAPI):
             return self.openapi_schema
 
 
-def _answer_document(request: Request) -> Response:
-    document = request.app.openapi()
+async def _answer_document(request: Request) -> Response:
+    document = await asyncio.to_thread(request.app.openapi)
     if root := files.path_prefix(request):
         document = {**document, "servers": [{"url": root}]}
     return Response(to_json(document), media_type=JSON)
