@@ -20,7 +20,7 @@ from tests.browser.actions import paste
 from tests.browser.conftest import CHROMIUM
 
 IMAGES = Path(__file__).parent / "images"
-CHINESE = "我昨天和汤姆一起去图书馆看书。他的银行在河边。你想喝咖啡还是茶？"
+CHINESE = "我昨天和汤姆一起去图书馆。他的银行在河边。你想喝咖啡还是茶？"
 ENGLISH = "The library is closed today, because the river is very high."
 MOST_BYTES, NUM_COLOURS = 3_000_000, 192
 Take = Callable[[int], None]
