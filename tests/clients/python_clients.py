@@ -92,8 +92,11 @@ def test_deepl(server: Served, tmp_path: Path) -> None:
     assert not any(language.supports_formality for language in client.get_target_languages())
     assert not client.get_usage().any_limit_reached
     use_glossaries(client)
-    with pytest.raises(deepl.DeepLException, match="target_lang.*not supported"):
-        client.translate_text("Hi.", target_lang="XX")
+    for variant in ("DE-CH", "ES-419", "ZH-HANS", "ZH-HANT"):
+        assert client.translate_text("12.", source_lang="EN", target_lang=variant).text == "12."
+    for missing in ("FR-CA", "PT-BR", "XX"):
+        with pytest.raises(deepl.DeepLException, match="target_lang.*supported: EN-GB, EN-US, DE"):
+            client.translate_text("Hi.", target_lang=missing)
     source, target = tmp_path / "letter.txt", tmp_path / "brief.txt"
     source.write_text("Hi.\nBye.\n", encoding="utf-8")
     client.translate_document_from_filepath(source, target, source_lang="EN", target_lang="DE")
