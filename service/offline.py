@@ -34,6 +34,7 @@ from service.translation.glossary import Glossary
 from service.translation.job import AUTO, SplitSentences, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
 from service.translation.routing import Routes
+from service.translation.second_translation import LEAST_BEAM
 
 _LEAST_AHEAD = 4
 """Batches submitted beyond the awaited one; they keep the slots full."""
@@ -340,5 +341,6 @@ def load_offline(
 
 
 def _widest_beam(paths: Sequence[Path], options: OfflineOptions) -> int:
+    """At least that of second translations, so that these are those of a server."""
     usual = options.beam_size or max(read_info(path).decoding.beam_size for path in paths)
-    return max(usual, options.max_beam_size or 0)
+    return max(usual, options.max_beam_size or 0, LEAST_BEAM)

@@ -15,7 +15,7 @@ from service.offline import OfflineOptions, OfflineTranslator
 from tests.end_to_end.conftest import ask
 
 ROOT = Path(__file__).parents[2]
-ZH_EN = ROOT / "checkpoints" / "zh-en"
+ZH_EN, EN_DE = ROOT / "checkpoints" / "zh-en", ROOT / "checkpoints" / "en-de"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +138,7 @@ LINES = (
     "昨天下午我和朋友一起去了图书馆，因为我们想借几本关于中国历史的书，"
     "可是图书馆关门了，所以我们去了附近的一家咖啡馆，在那里喝了咖啡，聊了很久，晚上才回家。",
 )
+SENTENCES = (ROOT / "tests/data/sentences.en.txt").read_text(encoding="utf-8").splitlines()
 RECIPE = """
 [model]
 [data]
@@ -149,6 +150,13 @@ test = "{corpus}"
 [training]
 max_steps = 1
 """
+
+
+def test_lines_are_translated_without_a_server_as_by_one(client: TestClient) -> None:
+    """Also those that are translated once more, with a wider beam."""
+    answer = ask(client, q=SENTENCES, source="en", target="de", beam_size=1)
+    with OfflineTranslator([EN_DE], OfflineOptions("cpu", beam_size=1)) as translator:
+        assert translator.translate_all(SENTENCES, "en", "de") == answer["translatedText"]
 
 
 @pytest.fixture
