@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.network.config import Activation, ModelConfig
+from model.network.distances import bucket_of, fixed_biases
 from model.network.parameters import sinusoids
 
 _FLOAT16_BOUND = torch.finfo(torch.float16).max - 1000
@@ -56,7 +57,7 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Tensor, kv: KV, mask: Tensor) -> Tensor:
         """Attend from x (B, Q, D) to kv -> (B, Q, D).
 
-        mask broadcasts to (B, H, Q, K): boolean, or a float bias added to the scores (ALiBi).
+        mask broadcasts to (B, H, Q, K): boolean, or a float bias added to the scores.
         """
         return self.attend(self._split_heads(self.q_proj(x)), kv, mask)
 
@@ -247,6 +248,25 @@ class Embedding(nn.Module):
         return self.dropout(self.norm(x))
 
 
+class DistanceBias(nn.Module):
+    """A bias of the scores of self-attention by head and by the distance from query to key
+    (`model.network.distances`)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self._zero = config.max_positions - 1
+        self.buckets: Tensor
+        self.register_buffer("buckets", torch.from_numpy(bucket_of(config)), persistent=False)
+        self.weight: Tensor
+        self.register_buffer("weight", torch.from_numpy(fixed_biases(config)), persistent=False)
+
+    def forward(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        """(B, Q), (B, K) -> (B, H, Q, K)."""
+        distances = key_positions[:, None, :] - query_positions[:, :, None]
+        table = self.weight.t()[:, self.buckets]
+        return table[:, distances + self._zero].transpose(0, 1)
+
+
 def _within_float16(x: Tensor) -> Tensor:
     """Clamp numbers that overflowed in float16, as the transformers library does for encoders of
     BART, Pegasus and M2M-100: a layer norm makes NaN of infinity. Other types stay as they are."""
@@ -271,12 +291,3 @@ def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
     if mask.dtype != torch.bool:
         return mask.to(dtype)
     return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, float("-inf"))
-
-
-def alibi_bias(slopes: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
-    """Linear distance penalty: (H,), (B, Q), (B, K) -> (B, H, Q, K), all <= 0.
-
-    Press et al. 2022 define it for the decoder; the encoder uses the absolute distance.
-    """
-    distance = (query_positions[:, :, None] - key_positions[:, None, :]).abs()
-    return -slopes[None, :, None, None] * distance[:, None]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.network.config import Activation, ModelConfig
-from model.network.parameters import alibi_slopes, sinusoids
+from model.network.distances import bias_table
+from model.network.parameters import sinusoids
 
 Floats = NDArray[np.float32]
 _NORM_EPSILON = 1e-5
@@ -41,15 +42,14 @@ def attention_maps(
     """All attention when `target`, from bos, is decoded from `source`. `weights`: arrays by name,
     of float16 or float32."""
     network = _Network(config, weights)
-    x, distances = network.embed("src", source), _distances(len(source))
-    bias, encoder = network.bias(distances), []
+    x, bias, encoder = network.embed("src", source), network.bias(len(source)), []
     for i in range(config.n_encoder_layers):
         x, attention = network.attend(f"encoder.{i}.self_attention", x, x, bias)
         encoder.append(attention)
         x = network.feed_forward(f"encoder.{i}", x)
     memory = network.final_norm("encoder_norm", x)
-    x, distances = network.embed("tgt", target), _distances(len(target))
-    bias = np.where(np.tri(len(target), dtype=bool), network.bias(distances), -np.inf)
+    x = network.embed("tgt", target)
+    bias = np.where(np.tri(len(target), dtype=bool), network.bias(len(target)), -np.inf)
     own, other = [], []
     for i in range(config.n_decoder_layers):
         x, attention = network.attend(f"decoder.{i}.self_attention", x, x, bias)
@@ -58,11 +58,6 @@ def attention_maps(
         other.append(attention)
         x = network.feed_forward(f"decoder.{i}", x)
     return AttentionArrays(np.stack(encoder), np.stack(own), np.stack(other))
-
-
-def _distances(length: int) -> Floats:
-    places = np.arange(length, dtype=np.float32)
-    return np.abs(places[:, None] - places)
 
 
 class _Network:
@@ -82,11 +77,13 @@ class _Network:
             x = x + sinusoids(len(ids), *numbers)
         return self._norm(f"{side}_embedding.norm", x) if config.embedding_norm else x
 
-    def bias(self, distances: Floats) -> Floats:
-        """The bias of the scores of queries and keys at these distances (H, Q, K)."""
-        if self._config.positions != "alibi":
-            return np.zeros((1, *distances.shape), np.float32)
-        return -alibi_slopes(self._config.n_heads)[:, None, None] * distances
+    def bias(self, length: int) -> Floats:
+        """The bias of the scores of so many queries and keys (H, Q, K)."""
+        table = bias_table(self._config)
+        if table is None:
+            return np.zeros((1, length, length), np.float32)
+        distances = np.arange(length) - np.arange(length)[:, None]
+        return table[:, distances + self._config.max_positions - 1]
 
     def attend(
         self, layer: str, x: Floats, memory: Floats, bias: Floats | np.float32

@@ -16,14 +16,13 @@ from model.network.config import ModelConfig
 from model.network.layers import (
     KV,
     DecoderLayer,
+    DistanceBias,
     Embedding,
     EncoderLayer,
     MultiHeadAttention,
     additive,
-    alibi_bias,
     random_table,
 )
-from model.network.parameters import alibi_slopes
 
 
 class StepContext(Protocol):
@@ -61,12 +60,9 @@ class Transformer(nn.Module):
         self.decoder_norm = _final_norm(config)
         self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
         self.share_output()
-        n_slopes = config.n_heads if config.positions == "alibi" else 0
-        slopes = (
-            torch.from_numpy(alibi_slopes(n_slopes)) if n_slopes else torch.empty(0, device="cpu")
-        )
-        self.slopes: Tensor
-        self.register_buffer("slopes", slopes, persistent=False)
+        has_biases = config.positions == "alibi"
+        self.encoder_biases = DistanceBias(config) if has_biases else None
+        self.decoder_biases = DistanceBias(config) if has_biases else None
 
     @property
     def weights(self) -> dict[str, Tensor]:
@@ -100,7 +96,7 @@ class Transformer(nn.Module):
     def embed_source(self, src: Tensor) -> tuple[Tensor, Tensor]:
         """src (B, S) -> the encoder's input (B, S, D) and its mask."""
         positions = torch.arange(src.size(1), device=src.device)[None]
-        mask = self._bias(self.src_mask(src), positions, positions)
+        mask = _biased(self.encoder_biases, self.src_mask(src), positions, positions)
         return self.src_embedding(src, positions), mask
 
     def decode(self, tgt: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
@@ -114,7 +110,7 @@ class Transformer(nn.Module):
         """tgt (B, T) -> the decoder's input (B, T, D) and its causal mask."""
         positions = torch.arange(tgt.size(1), device=tgt.device)[None]
         causal_mask = positions[0, :, None] >= positions[0, None, :]
-        mask = self._bias(causal_mask[None, None], positions, positions)
+        mask = _biased(self.decoder_biases, causal_mask[None, None], positions, positions)
         return self.tgt_embedding(tgt, positions), mask
 
     def project_memory(self, memory: Tensor) -> list[KV]:
@@ -127,18 +123,11 @@ class Transformer(nn.Module):
         positions = context.positions[:, None]
         keys = context.key_positions()[None]
         x = self.tgt_embedding(tokens[:, None], positions)
-        mask = self._bias((keys <= positions)[:, None, None, :], positions, keys)
-        mask = additive(mask, x.dtype)
+        is_past = (keys <= positions)[:, None, None, :]
+        mask = additive(_biased(self.decoder_biases, is_past, positions, keys), x.dtype)
         for i, layer in enumerate(self.decoder_layers):
             x = layer.step(x, _remember(context, i), mask, _attend_memory(context, i))
         return self.decoder_norm(x).squeeze(1)
-
-    def _bias(self, mask: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
-        """The boolean mask, or for ALiBi a float bias that includes the mask."""
-        if not self.slopes.numel():
-            return mask
-        bias = alibi_bias(self.slopes, query_positions, key_positions)
-        return bias.masked_fill(~mask, float("-inf"))
 
     @property
     def encoder_layers(self) -> list[EncoderLayer]:
@@ -175,6 +164,15 @@ def initialise(model: Transformer, scheme: Literal["xavier", "kaiming"]) -> None
 def _final_norm(config: ModelConfig) -> nn.Module:
     """The norm at the end of a pre-norm stack (Xiong et al. 2020)."""
     return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+
+
+def _biased(
+    biases: DistanceBias | None, mask: Tensor, query_positions: Tensor, key_positions: Tensor
+) -> Tensor:
+    """The boolean mask, or a float bias that includes it."""
+    if biases is None:
+        return mask
+    return biases(query_positions, key_positions).masked_fill(~mask, float("-inf"))
 
 
 def _remember(context: StepContext, layer: int) -> Callable[[KV], KV]:

@@ -63,7 +63,7 @@ const float *next_weight(int32_t rows, int32_t columns) {
 struct Model {
     Shape shape{};
     Room room{};
-    Floats source, target, source_positions, target_positions, slopes;
+    Floats source, target, source_positions, target_positions, biases;
     Tables tables{};
     unsigned seed = 0;
 
@@ -89,15 +89,15 @@ struct Model {
         room.max_batch_tokens = std::max(room.max_rows, room.max_slots * room.max_source_tokens);
         source = random.numbers(size_t(shape.src_vocab_size) * d);
         target = random.numbers(size_t(shape.tgt_vocab_size) * d);
-        tables = {source.data(), nullptr, target.data(), nullptr, nullptr};
+        tables = {source.data(), nullptr, target.data(), nullptr, nullptr, nullptr};
         if (random.below(2)) {
             source_positions = random.numbers(size_t(room.max_source_tokens) * d);
             target_positions = random.numbers(size_t(room.max_target_tokens) * d);
             tables.source_positions = source_positions.data();
             tables.target_positions = target_positions.data();
         } else {
-            slopes = random.numbers(heads, 0.1f);
-            tables.slopes = slopes.data();
+            biases = random.numbers(size_t(heads) * (2 * shape.max_positions - 1), 0.1f);
+            tables.source_biases = tables.target_biases = biases.data();
         }
     }
 

@@ -101,8 +101,9 @@ void require_room(const Shape &shape, const Embedding &source, const Embedding &
         require(size >= 1);
         if (size > kMostRoom) throw std::bad_alloc();
     }
-    require(!source.positions || room.max_source_tokens <= shape.max_positions);
-    require(!target.positions || room.max_target_tokens <= shape.max_positions);
+    auto is_bounded = [](const Embedding &side) { return side.positions || side.biases; };
+    require(!is_bounded(source) || room.max_source_tokens <= shape.max_positions);
+    require(!is_bounded(target) || room.max_target_tokens <= shape.max_positions);
 }
 
 void require_linear(int kernels, int activation, int rows, int inputs, int outputs) {

@@ -96,7 +96,8 @@ struct Queries {
 
 struct Heads {
     int count, size;
-    const float *slopes;  // null, or ALiBi's slope of each head
+    const float *biases;  // of a key at the query's position, for each head `stride` apart; or null
+    size_t stride;
 };
 
 // The highest logits of a stretch of the vocabulary, best first, and what its softmax needs.

@@ -155,8 +155,10 @@ void Network::feed_forward(const ActivationView &on, const Norm &norm, const Lin
     leave(on, norm);
 }
 
-Heads Network::some_heads(int first, int last, const float *slopes) const {
-    return {last - first, shape_.d_model / shape_.n_heads, slopes ? slopes + first : nullptr};
+Heads Network::some_heads(int first, int last, const float *biases) const {
+    size_t zero = shape_.max_positions - 1, stride = 2 * zero + 1;
+    if (biases) biases += first * stride + zero;
+    return {last - first, shape_.d_model / shape_.n_heads, biases, stride};
 }
 
 void Network::prepare_threads() {
@@ -183,7 +185,7 @@ void Network::attend_to_sentence(const ActivationView &on, int sentences, const 
     std::vector<int> starts = starts_of(sentences, lengths);
     double cost = 2.0 * d * lengths[0] * lengths[0];
     spread_heads(sentences, shape_.n_heads, cost, [&](int s, int first, int last, int thread) {
-        Heads heads = some_heads(first, last, weights_->slopes);
+        Heads heads = some_heads(first, last, weights_->source.biases);
         size_t width = heads.count * heads.size, offset = first * heads.size;
         const float *queries = on.wide + starts[s] * stride + offset;
         size_t columns = rounded_up(lengths[s], kLanes);
@@ -277,7 +279,7 @@ void Network::attend_to_history(const ActivationView &on, int layer, const Front
     double cost = 2.0 * d * (frontier.positions[frontier.order[0]] + 1);
     spread_heads(on.rows, shape_.n_heads, cost, [&](int place, int first, int last, int thread) {
         int i = frontier.order[place], length = static_cast<int>(frontier.positions[i]) + 1;
-        Heads heads = some_heads(first, last, weights_->slopes);
+        Heads heads = some_heads(first, last, weights_->target.biases);
         size_t offset = first * heads.size;
         Rows keys{store + offset, stride, room, ancestors_of(i)};
         Rows values{store + d + offset, stride, room, ancestors_of(i)};

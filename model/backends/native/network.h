@@ -107,7 +107,7 @@ class Network {
     void attend_to_sentence(const ActivationView &on, int sentences, const int32_t *lengths);
     void attend_to_history(const ActivationView &on, int layer, const Frontier &frontier);
     void attend_to_memory(const ActivationView &on, int layer, const Frontier &frontier);
-    Heads some_heads(int first, int last, const float *slopes) const;
+    Heads some_heads(int first, int last, const float *biases) const;
     float *memory_keys(int layer, int slot);
     float *memory_values(int layer, int slot);
     void keep_memory(const ActivationView &on, int layer, int sentences, const int32_t *lengths,

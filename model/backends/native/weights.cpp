@@ -59,11 +59,10 @@ DecoderLayer next_decoder_layer(const Shape &shape, NextWeight next) {
 
 Weights::Weights(const Shape &shape_, const Tables &tables, NextWeight next)
     : shape(shape_),
-      source{tables.source, tables.source_positions,
+      source{tables.source, tables.source_positions, tables.source_biases,
              next_norm_if(shape_.has_embedding_norm, shape_, next)},
-      target{tables.target, tables.target_positions,
-             next_norm_if(shape_.has_embedding_norm, shape_, next)},
-      slopes(tables.slopes) {
+      target{tables.target, tables.target_positions, tables.target_biases,
+             next_norm_if(shape_.has_embedding_norm, shape_, next)} {
     for (int i = 0; i < shape.n_encoder_layers; i++)
         encoder.push_back(next_encoder_layer(shape, next));
     encoder_norm = next_norm_if(shape.is_pre_norm, shape, next);

@@ -16,13 +16,15 @@ struct Shape {
     int32_t kernels;  // which of usable_kernels
 };
 
-// Matrices that are read where they lie, (V, D) and (P, D): null for no such positions or slopes.
-// Those of tokens have float16 numbers if the shape says so, all others float32.
+// Matrices that are read where they lie: tokens (V, D), positions (P, D), and what self-attention
+// adds to its scores (H, 2 P - 1), by the position of the key less that of the query, from 1 - P on.
+// Null for no such positions or biases. Those of tokens have float16 numbers if the shape says so,
+// all others float32.
 struct Tables {
     const void *source;
     const float *source_positions;
     const void *target;
-    const float *target_positions, *slopes;
+    const float *target_positions, *source_biases, *target_biases;
 };
 
 // The next weight (rows, columns), a vector in one column, in the order that Weights' constructor
@@ -44,7 +46,7 @@ struct Norm {
 
 struct Embedding {
     const void *tokens;  // of Tables
-    const float *positions;
+    const float *positions, *biases;
     Norm norm;
 };
 
@@ -64,7 +66,6 @@ struct Weights {
 
     Shape shape;
     Embedding source, target;
-    const float *slopes;
     std::vector<EncoderLayer> encoder;
     std::vector<DecoderLayer> decoder;
     Norm encoder_norm, decoder_norm;

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from model.backends.native.library import address, widened
 from model.network.config import ModelConfig
-from model.network.parameters import alibi_slopes, sinusoids
+from model.network.distances import bias_table
+from model.network.parameters import sinusoids
 
 _SOURCE_TOKENS, _TARGET_TOKENS = "src_embedding.tokens.weight", "tgt_embedding.tokens.weight"
 Weights = Mapping[str, Any]
@@ -30,13 +31,15 @@ class WeightError(ValueError):
 
 
 class Tables(NamedTuple):
-    """`Tables` of weights.h, read without a copy: tokens (V, D), positions (P, D), slopes (H,)."""
+    """`Tables` of weights.h, read without a copy: tokens (V, D), positions (P, D), biases of the
+    scores by distance (H, 2 P - 1)."""
 
     source: Floats | Halves
     source_positions: Floats | None
     target: Floats | Halves
     target_positions: Floats | None
-    slopes: Floats | None
+    source_biases: Floats | None
+    target_biases: Floats | None
 
 
 def tables_of(config: ModelConfig, weights: Weights) -> Tables:
@@ -58,8 +61,8 @@ def tables_of(config: ModelConfig, weights: Weights) -> Tables:
             _read(weights, "src_embedding.learned.weight", size, width),
             _read(weights, "tgt_embedding.learned.weight", size, width),
         )
-    slopes = alibi_slopes(config.n_heads) if config.positions == "alibi" else None
-    return Tables(tokens[0], positions[0], tokens[-1], positions[1], slopes)
+    biases = bias_table(config)
+    return Tables(tokens[0], positions[0], tokens[-1], positions[1], biases, biases)
 
 
 class WeightSupply:

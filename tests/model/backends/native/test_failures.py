@@ -94,7 +94,7 @@ from tests.model.network.reference import CONTROL_IDS, tiny_model
 from tests.model.backends.test_networks import SOURCES, steps
 
 ROOM = Capacity(max_slots=3, max_rows=6, max_source_tokens=600, max_target_tokens=40)
-model = tiny_model(d_model=1024, n_heads=8, d_ff=4096, positions="alibi")
+model = tiny_model(d_model=1024, n_heads=8, d_ff=4096, positions="alibi", max_positions=600)
 packed = PackedModel(model, CONTROL_IDS, is_quantised=True)
 network = SteppedNetwork(packed, ROOM)
 
