@@ -41,7 +41,7 @@ def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision
         capacity.max_rows * capacity.max_target_tokens
         + capacity.max_slots * capacity.max_source_tokens
     )
-    keys_and_values = 2 * config.n_decoder_layers * config.d_model * positions
+    keys_and_values = 2 * config.n_decoder_layers * config.attention_width * positions
     searches = capacity.max_slots * capacity.max_target_tokens
     each = _HYPOTHESIS_BYTES * max_beam + _POSITION_BYTES
     return keys_and_values * _bytes_of(precision) + searches * each
@@ -69,10 +69,11 @@ def step_bytes(config: ModelConfig, capacity: Capacity, precision: Precision) ->
     """Bytes that PyTorch needs for a moment, in a step of all rows or while it encodes."""
     logits = 4 * capacity.max_rows * config.tgt_vocab_size
     size = _bytes_of(precision)
-    one_store = config.n_decoder_layers * config.d_model * size * (
+    one_store = config.n_decoder_layers * config.attention_width * size * (
         capacity.max_rows * capacity.max_target_tokens
     )  # fmt: skip
-    a_token = 2 * config.n_decoder_layers * config.d_model + 4 * config.d_model + config.d_ff
+    width, hidden = config.attention_width, (1 + config.gated) * config.d_ff
+    a_token = 2 * config.n_decoder_layers * width + config.d_model + 3 * width + hidden
     return max(
         _LOGITS_COPIES * logits
         + 4 * _SAMPLED_COPIES * config.tgt_vocab_size * min(capacity.max_slots, capacity.max_rows),

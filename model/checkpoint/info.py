@@ -11,7 +11,7 @@ from typing import Any
 from model.decoding.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
-from model.network.config import AttentionHead, ModelConfig
+from model.network.config import LATER_OPTIONS, AttentionHead, ModelConfig
 from model.text.languages import Languages, parse_pairs, render_pairs
 from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_name, is_whole_number, shown
@@ -81,11 +81,13 @@ def parse_info(raw: Any) -> CheckpointInfo:
 
 
 def _require_every_option(name: str, values: Any, kind: type[Any]) -> None:
-    """Raises ValueError if a table lacks an option: the default would make another model of it."""
+    """Raises ValueError if a table lacks an option: the default would make another model of it.
+    An older checkpoint has none of the later options."""
     if not isinstance(values, dict):
         return  # its own parser says what it must be
+    is_older = LATER_OPTIONS.isdisjoint(values)
     for option in dataclasses.fields(kind):
-        if option.name not in values:
+        if option.name not in values and not (is_older and option.name in LATER_OPTIONS):
             raise ValueError(f"{name} lacks {option.name}")
 
 

@@ -27,7 +27,12 @@ from model.importers.names import BIAS, SHARED, SOURCE, TARGET, foreign_names
 from model.network.config import Activation, ModelConfig
 from model.network.parameters import sinusoids
 
-_ACTIVATIONS: dict[Activation, str] = {"relu": "relu", "gelu": "gelu", "silu": "swish"}
+_ACTIVATIONS: dict[Activation, str] = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_tanh": "gelu_new",
+    "silu": "swish",
+}
 
 _WRITERS = ("out_proj", "contract")
 """Layers that add to the residual stream; all other layers with a matrix read it."""
@@ -42,7 +47,15 @@ class Format:
     write_tokenizer: Callable[[Path, Checkpoint, Path], None]
 
 
+_BART = {
+    "norm_kind": ("layer",),
+    "d_head": (0,),
+    "scale_attention": (True,),
+    "gated": (False,),
+}
+"""What all of these families have in common."""
 _SINUSOIDS = {
+    **_BART,
     "positions": ("sinusoidal",),
     "sinusoids": ("interleaved", "halves"),
     "position_offset": (0,),
@@ -62,6 +75,7 @@ FORMATS = {
     "m2m_100": Format(
         "M2M100ForConditionalGeneration",
         {
+            **_BART,
             "norm": ("pre",),
             "positions": ("sinusoidal",),
             "sinusoids": ("tensor2tensor",),

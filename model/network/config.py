@@ -12,20 +12,27 @@ from typing import Any, Literal, get_args
 from model.values import is_whole_number, shown
 
 Norm = Literal["post", "pre"]
-Positions = Literal["sinusoidal", "learned", "alibi"]
+NormKind = Literal["layer", "rms"]
+Positions = Literal["sinusoidal", "learned", "alibi", "buckets"]
 Sinusoids = Literal["interleaved", "halves", "tensor2tensor"]
-Activation = Literal["relu", "gelu", "silu"]
-SharedEmbeddings = Literal["all", "target", "none"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+SharedEmbeddings = Literal["all", "inputs", "target", "none"]
 AttentionHead = tuple[int, int]
 """A head of the decoder's attention to the memory: its layer and its number, from 0."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "norm": get_args(Norm),
+    "norm_kind": get_args(NormKind),
     "positions": get_args(Positions),
     "sinusoids": get_args(Sinusoids),
     "activation": get_args(Activation),
     "shared_embeddings": get_args(SharedEmbeddings),
 }
+
+LATER_OPTIONS = frozenset(
+    ("norm_kind", "d_head", "scale_attention", "gated", "distance_buckets", "longest_distance")
+)
+"""Options that older checkpoints do not have; these mean their defaults."""
 
 _MOST = {
     "src_vocab_size": 2**21,
@@ -37,7 +44,11 @@ _MOST = {
     "n_decoder_layers": 2**8,
     "max_positions": 2**16,
     "position_offset": 2**16,
+    "d_head": 2**14,
+    "distance_buckets": 2**12,
+    "longest_distance": 2**16,
 }
+_LEAST = {"position_offset": 0, "d_head": 0, "distance_buckets": 4}
 """Upper limits, several times the largest translation models (NLLB-200 3.3B: 256,206 pieces,
 24 layers of 2,048 and 8,192). A wrong number is refused before anything is allocated."""
 _MOST_POSITION_NUMBERS = 2**26
@@ -53,12 +64,20 @@ class ModelConfig:
     """An encoder-decoder Transformer (Vaswani et al. 2017) or a variant.
 
     The defaults are the paper's base model. `shared_embeddings`: "all" uses one matrix for source,
-    target and output (section 3.4), "target" shares target and output only, "none" shares nothing.
+    target and output (section 3.4), "inputs" shares source and target only, "target" shares target
+    and output only, "none" shares nothing.
     `max_positions` bounds both source and target length in tokens; positions are numbered from
     `position_offset`. `sinusoids`: "interleaved" is section 3.5; "halves" puts all sines before all
     cosines; "tensor2tensor" is the authors' code: halves with a longest wavelength of exactly
     10000. `embedding_norm` applies a layer norm to embedding plus position (Liu et al. 2020).
     Decoding starts from `bos_id`, which may equal the id of eos or pad.
+
+    T5 (Raffel et al. 2020) and its version 1.1 need the rest. `d_head`: the width of a head; 0 is
+    d_model / n_heads. `scale_attention`: whether scores are divided by sqrt(d_head). `positions`
+    "buckets": each stack learns a bias of its scores by head and by distance from query to key, in
+    `distance_buckets`, of which the last ones are for `longest_distance` and more. `norm_kind`
+    "rms": norms without mean and bias (Zhang and Sennrich 2019). `gated`: the activation is
+    multiplied by a further projection (Shazeer 2020).
     """
 
     src_vocab_size: int
@@ -82,6 +101,12 @@ class ModelConfig:
     pad_id: int = 0
     bos_id: int = 2
     eos_id: int = 3
+    norm_kind: NormKind = "layer"
+    d_head: int = 0
+    scale_attention: bool = True
+    gated: bool = False
+    distance_buckets: int = 32
+    longest_distance: int = 128
 
     def __post_init__(self) -> None:
         self._check_choices()
@@ -105,8 +130,34 @@ class ModelConfig:
         return cls(**values)
 
     @property
+    def shares_inputs(self) -> bool:
+        """Whether source and target have one matrix of embeddings."""
+        return self.shared_embeddings in ("all", "inputs")
+
+    @property
+    def shares_output(self) -> bool:
+        """Whether the output matrix is that of the target's embeddings."""
+        return self.shared_embeddings in ("all", "target")
+
+    @property
     def head_dim(self) -> int:
-        return self.d_model // self.n_heads
+        return self.d_head or self.d_model // self.n_heads
+
+    @property
+    def attention_width(self) -> int:
+        """Of the queries, keys and values of all heads."""
+        return self.n_heads * self.head_dim
+
+    @property
+    def attention_scale(self) -> float:
+        """Factor applied to the scores (section 3.2.1)."""
+        return 1.0 / math.sqrt(self.head_dim) if self.scale_attention else 1.0
+
+    @property
+    def fits_float16(self) -> bool:
+        """Whether the network may be computed in float16. Without layer norms on the way, the sums
+        of T5 grow beyond its largest number."""
+        return self.norm_kind == "layer"
 
     @property
     def embedding_scale(self) -> float:
@@ -121,9 +172,19 @@ class ModelConfig:
             if field.type == "bool" and not isinstance(value, bool):
                 raise ConfigError(f"{field.name} must be true or false, got {shown(value)}")
         self._check_dropout()
-        if self.d_model % self.n_heads:
+        if not self.d_head and self.d_model % self.n_heads:
             raise ConfigError(
                 f"d_model must be a multiple of n_heads, got {self.d_model} and {self.n_heads}"
+            )
+        if self.attention_width > _MOST["d_model"]:
+            raise ConfigError(
+                f"n_heads times d_head must be at most {_MOST['d_model']}, "
+                f"got {self.n_heads} and {self.d_head}"
+            )
+        if 2 * self.longest_distance <= self.distance_buckets:
+            raise ConfigError(
+                "longest_distance must be more than half of distance_buckets, "
+                f"got {self.longest_distance} and {self.distance_buckets}"
             )
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ConfigError(f"sinusoidal positions need an even d_model, got {self.d_model}")
@@ -140,7 +201,7 @@ class ModelConfig:
             raise ConfigError(f"{name} must be a whole number, got {shown(value)}")
         if name not in _MOST:
             return
-        least, most = 0 if name == "position_offset" else 1, _MOST[name]
+        least, most = _LEAST.get(name, 1), _MOST[name]
         if value < least:
             raise ConfigError(f"{name} must be at least {least}, got {shown(value)}")
         if value > most:
@@ -160,7 +221,7 @@ class ModelConfig:
                 )
 
     def _check_sharing(self) -> None:
-        if self.shared_embeddings == "all" and self.src_vocab_size != self.tgt_vocab_size:
+        if self.shares_inputs and self.src_vocab_size != self.tgt_vocab_size:
             raise ConfigError(
                 "one shared embedding matrix needs equal vocabularies, "
                 f"got {self.src_vocab_size} and {self.tgt_vocab_size}"

@@ -2,13 +2,13 @@
 
 Shape letters, used throughout `model/`:
 B batch rows, S source length, T target length, Q / K query / key positions, D d_model,
-H heads, E head_dim (D / H), V vocabulary.
+H heads, E head_dim (mostly D / H), V vocabulary.
 Masks are boolean; True means "may attend" (as in scaled_dot_product_attention).
 """
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,12 +18,13 @@ from torch import Tensor, nn
 
 from model.network.config import Activation, ModelConfig
 from model.network.distances import bucket_of, fixed_biases
-from model.network.parameters import sinusoids
+from model.network.parameters import LAYER_EPSILON, RMS_EPSILON, sinusoids
 
 _FLOAT16_BOUND = torch.finfo(torch.float16).max - 1000
 _ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
+    "gelu_tanh": functools.partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
 }
 
@@ -42,13 +43,14 @@ class MultiHeadAttention(nn.Module):
     attention to the memory.
     """
 
-    def __init__(self, d_model: int, n_heads: int) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.n_heads = n_heads
-        self.q_proj = nn.Linear(d_model, d_model)
-        self.k_proj = nn.Linear(d_model, d_model)
-        self.v_proj = nn.Linear(d_model, d_model)
-        self.out_proj = nn.Linear(d_model, d_model)
+        width, inner = config.d_model, config.attention_width
+        self.n_heads, self.scale = config.n_heads, config.attention_scale
+        self.q_proj = nn.Linear(width, inner)
+        self.k_proj = nn.Linear(width, inner)
+        self.v_proj = nn.Linear(width, inner)
+        self.out_proj = nn.Linear(inner, width)
 
     def project_kv(self, x: Tensor) -> KV:
         """(B, K, D) -> keys and values, each (B, H, K, E)."""
@@ -63,14 +65,16 @@ class MultiHeadAttention(nn.Module):
 
     def attend(self, queries: Tensor, kv: KV, mask: Tensor) -> Tensor:
         """Attend from projected queries (B, H, Q, E); others as in `forward`."""
-        context = F.scaled_dot_product_attention(queries, kv.keys, kv.values, attn_mask=mask)
+        context = F.scaled_dot_product_attention(
+            queries, kv.keys, kv.values, attn_mask=mask, scale=self.scale
+        )
         return self.out_proj(context.transpose(1, 2).flatten(2))
 
     def weights(self, x: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
         """The attention (B, H, Q, K) that `forward` computes, as probabilities over the keys
         (B, H, K, E); x and mask as there."""
         q = self._split_heads(self.q_proj(x))
-        scores = q @ keys.transpose(-1, -2) / math.sqrt(q.size(-1))
+        scores = q @ keys.transpose(-1, -2) * self.scale
         if mask.dtype == torch.bool:
             scores = scores.masked_fill(~mask, float("-inf"))
         else:
@@ -78,22 +82,25 @@ class MultiHeadAttention(nn.Module):
         return scores.softmax(-1)
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        """(B, K, D) -> (B, H, K, E)."""
+        """(B, K, H E) -> (B, H, K, E)."""
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
 
 class FeedForward(nn.Module):
-    """Position-wise feed-forward network (section 3.3): D -> d_ff -> D."""
+    """Position-wise feed-forward network (section 3.3): D -> d_ff -> D. The configuration may gate
+    the activation (Shazeer 2020)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.expand = nn.Linear(config.d_model, config.d_ff)
+        self.gate = nn.Linear(config.d_model, config.d_ff) if config.gated else None
         self.contract = nn.Linear(config.d_ff, config.d_model)
         self.activation = _ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, Q, D) -> (B, Q, D)."""
-        return self.contract(self.activation(self.expand(x)))
+        hidden = self.activation(self.expand(x))
+        return self.contract(hidden if self.gate is None else hidden * self.gate(x))
 
 
 class Residual(nn.Module):
@@ -105,7 +112,7 @@ class Residual(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = make_norm(config)
         self.dropout = nn.Dropout(config.dropout)
         self.is_pre_norm = config.norm == "pre"
 
@@ -125,7 +132,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads)
+        self.self_attention = MultiHeadAttention(config)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
@@ -151,8 +158,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads)
-        self.memory_attention = MultiHeadAttention(config.d_model, config.n_heads)
+        self.self_attention = MultiHeadAttention(config)
+        self.memory_attention = MultiHeadAttention(config)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)
         self.memory_attention_residual = Residual(config)
@@ -223,7 +230,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.tokens = tokens
         self.scale = config.embedding_scale
-        self.norm = nn.LayerNorm(config.d_model) if config.embedding_norm else nn.Identity()
+        self.norm = make_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.learned: nn.Embedding | None = None
         if config.positions == "learned":
@@ -252,13 +259,17 @@ class DistanceBias(nn.Module):
     """A bias of the scores of self-attention by head and by the distance from query to key
     (`model.network.distances`)."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, is_causal: bool) -> None:
         super().__init__()
         self._zero = config.max_positions - 1
+        buckets = torch.from_numpy(bucket_of(config, is_causal))
         self.buckets: Tensor
-        self.register_buffer("buckets", torch.from_numpy(bucket_of(config)), persistent=False)
+        self.register_buffer("buckets", buckets, persistent=False)
         self.weight: Tensor
-        self.register_buffer("weight", torch.from_numpy(fixed_biases(config)), persistent=False)
+        if config.positions == "alibi":
+            self.register_buffer("weight", torch.from_numpy(fixed_biases(config)), persistent=False)
+        else:
+            self.weight = nn.Parameter(torch.empty(config.distance_buckets, config.n_heads))
 
     def forward(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         """(B, Q), (B, K) -> (B, H, Q, K)."""
@@ -271,6 +282,13 @@ def _within_float16(x: Tensor) -> Tensor:
     """Clamp numbers that overflowed in float16, as the transformers library does for encoders of
     BART, Pegasus and M2M-100: a layer norm makes NaN of infinity. Other types stay as they are."""
     return x.clamp(-_FLOAT16_BOUND, _FLOAT16_BOUND) if x.dtype == torch.float16 else x
+
+
+def make_norm(config: ModelConfig) -> nn.Module:
+    """A norm of the residual stream."""
+    if config.norm_kind == "rms":
+        return nn.RMSNorm(config.d_model, eps=RMS_EPSILON)
+    return nn.LayerNorm(config.d_model, eps=LAYER_EPSILON)
 
 
 def _self_weights(attention: MultiHeadAttention, x: Tensor, mask: Tensor) -> Tensor:

@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 
 from model.network.config import Activation, ModelConfig
 from model.network.distances import bias_table
-from model.network.parameters import sinusoids
+from model.network.parameters import LAYER_EPSILON, RMS_EPSILON, sinusoids
 
 Floats = NDArray[np.float32]
-_NORM_EPSILON = 1e-5
 _erf = np.frompyfunc(math.erf, 1, 1)
 _ACTIVATIONS: dict[Activation, Callable[[Floats], Floats]] = {
     "relu": lambda x: np.maximum(x, 0.0),
     "gelu": lambda x: x * (0.5 + 0.5 * _erf(x / math.sqrt(2.0)).astype(np.float32)),
+    "gelu_tanh": lambda x: np.divide(
+        x, 1.0 + np.exp(-math.sqrt(8.0 / math.pi) * (x + 0.044715 * x**3)), dtype=np.float32
+    ),
     "silu": lambda x: np.divide(x, 1.0 + np.exp(-x), dtype=np.float32),
 }
 
@@ -42,14 +44,14 @@ def attention_maps(
     """All attention when `target`, from bos, is decoded from `source`. `weights`: arrays by name,
     of float16 or float32."""
     network = _Network(config, weights)
-    x, bias, encoder = network.embed("src", source), network.bias(len(source)), []
+    x, bias, encoder = network.embed("src", source), network.bias("encoder", len(source)), []
     for i in range(config.n_encoder_layers):
         x, attention = network.attend(f"encoder.{i}.self_attention", x, x, bias)
         encoder.append(attention)
         x = network.feed_forward(f"encoder.{i}", x)
     memory = network.final_norm("encoder_norm", x)
     x = network.embed("tgt", target)
-    bias = np.where(np.tri(len(target), dtype=bool), network.bias(len(target)), -np.inf)
+    bias = np.where(np.tri(len(target), dtype=bool), network.bias("decoder", len(target)), -np.inf)
     own, other = [], []
     for i in range(config.n_decoder_layers):
         x, attention = network.attend(f"decoder.{i}.self_attention", x, x, bias)
@@ -67,7 +69,7 @@ class _Network:
     def embed(self, side: str, ids: Sequence[int]) -> Floats:
         """Ids (T,) -> (T, D)."""
         config = self._config
-        owner = "src" if config.shared_embeddings == "all" else side
+        owner = "src" if config.shares_inputs else side
         x = self._weights[f"{owner}_embedding.tokens.weight"][list(ids)].astype(np.float32)
         x = x * config.embedding_scale
         if config.positions == "learned":
@@ -77,13 +79,14 @@ class _Network:
             x = x + sinusoids(len(ids), *numbers)
         return self._norm(f"{side}_embedding.norm", x) if config.embedding_norm else x
 
-    def bias(self, length: int) -> Floats:
+    def bias(self, side: str, length: int) -> Floats:
         """The bias of the scores of so many queries and keys (H, Q, K)."""
-        table = bias_table(self._config)
+        learned = self._weights.get(f"{side}_biases.weight")
+        table = bias_table(self._config, side == "decoder", learned)
         if table is None:
             return np.zeros((1, length, length), np.float32)
         distances = np.arange(length) - np.arange(length)[:, None]
-        return table[:, distances + self._config.max_positions - 1]
+        return table[:, distances + self._config.max_positions - 1].astype(np.float32)
 
     def attend(
         self, layer: str, x: Floats, memory: Floats, bias: Floats | np.float32
@@ -98,7 +101,7 @@ class _Network:
             .transpose(1, 0, 2)
             for side, inputs in (("q", queries), ("k", keys), ("v", keys))
         )
-        scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[2]) + bias
+        scores = q @ k.transpose(0, 2, 1) * np.float32(self._config.attention_scale) + bias
         attention = np.exp(scores - scores.max(-1, keepdims=True))
         attention = (attention / attention.sum(-1, keepdims=True)).astype(np.float32)
         context = (attention @ v).transpose(1, 0, 2).reshape(len(x), -1)
@@ -106,9 +109,11 @@ class _Network:
 
     def feed_forward(self, layer: str, x: Floats) -> Floats:
         name = f"{layer}.feed_forward"
-        hidden = self._linear(f"{name}.expand", self._enter(name, x))
-        activated = _ACTIVATIONS[self._config.activation](hidden)
-        return self._leave(name, x, self._linear(f"{name}.contract", activated))
+        entered = self._enter(name, x)
+        hidden = _ACTIVATIONS[self._config.activation](self._linear(f"{name}.expand", entered))
+        if self._config.gated:
+            hidden = hidden * self._linear(f"{name}.gate", entered)
+        return self._leave(name, x, self._linear(f"{name}.contract", hidden))
 
     def final_norm(self, name: str, x: Floats) -> Floats:
         return self._norm(name, x) if self._config.norm == "pre" else x
@@ -121,10 +126,13 @@ class _Network:
         return x if self._config.norm == "pre" else self._norm(f"{sublayer}_residual.norm", x)
 
     def _norm(self, name: str, x: Floats) -> Floats:
-        gain, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        gain = self._weights[f"{name}.weight"]
+        if self._config.norm_kind == "rms":
+            spread = np.sqrt((x**2).mean(-1, keepdims=True) + np.float32(RMS_EPSILON))
+            return np.multiply(x / spread, gain, dtype=np.float32)
         centred = x - x.mean(-1, keepdims=True)
-        spread = np.sqrt((centred**2).mean(-1, keepdims=True) + _NORM_EPSILON)
-        normalised: Floats = centred / spread * gain + bias
+        spread = np.sqrt((centred**2).mean(-1, keepdims=True) + LAYER_EPSILON)
+        normalised: Floats = centred / spread * gain + self._weights[f"{name}.bias"]
         return normalised
 
     def _linear(self, name: str, x: Floats) -> Floats:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from model.network.config import ModelConfig, Sinusoids
 
 Shape = tuple[int, ...]
+LAYER_EPSILON, RMS_EPSILON = 1e-5, 1e-6
+"""What each kind of norm adds to the mean square."""
 
 
 def weight_shapes(config: ModelConfig) -> dict[str, Shape]:
@@ -23,23 +25,26 @@ def weight_shapes(config: ModelConfig) -> dict[str, Shape]:
 
 
 def _weight_shapes(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
-    width, sharing = config.d_model, config.shared_embeddings
+    width = config.d_model
     sides = {"src": config.src_vocab_size, "tgt": config.tgt_vocab_size}
     for side, size in sides.items():
-        if side == "src" or sharing != "all":
+        if side == "src" or not config.shares_inputs:
             yield f"{side}_embedding.tokens.weight", (size, width)
         if config.embedding_norm:
-            yield from _norm(f"{side}_embedding.norm", width)
+            yield from _norm(config, f"{side}_embedding.norm")
         if config.positions == "learned":
             yield f"{side}_embedding.learned.weight", (config.max_positions, width)
     for i in range(config.n_encoder_layers):
         yield from _layer(config, f"encoder.{i}", ("self_attention",))
     for i in range(config.n_decoder_layers):
         yield from _layer(config, f"decoder.{i}", ("self_attention", "memory_attention"))
+    if config.positions == "buckets":
+        for side in ("encoder", "decoder"):
+            yield f"{side}_biases.weight", (config.distance_buckets, config.n_heads)
     if config.norm == "pre":
-        yield from _norm("encoder_norm", width)
-        yield from _norm("decoder_norm", width)
-    if sharing == "none":
+        yield from _norm(config, "encoder_norm")
+        yield from _norm(config, "decoder_norm")
+    if not config.shares_output:
         yield "output.weight", (config.tgt_vocab_size, width)
     if config.output_bias:
         yield "output.bias", (config.tgt_vocab_size,)
@@ -48,14 +53,17 @@ def _weight_shapes(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
 def _layer(
     config: ModelConfig, layer: str, attentions: tuple[str, ...]
 ) -> Iterator[tuple[str, Shape]]:
-    width, hidden = config.d_model, config.d_ff
+    width, inner, hidden = config.d_model, config.attention_width, config.d_ff
     for attention in attentions:
-        for side in ("q", "k", "v", "out"):
-            yield from _linear(f"{layer}.{attention}.{side}_proj", width, width)
+        for side in ("q", "k", "v"):
+            yield from _linear(f"{layer}.{attention}.{side}_proj", inner, width)
+        yield from _linear(f"{layer}.{attention}.out_proj", width, inner)
     yield from _linear(f"{layer}.feed_forward.expand", hidden, width)
+    if config.gated:
+        yield from _linear(f"{layer}.feed_forward.gate", hidden, width)
     yield from _linear(f"{layer}.feed_forward.contract", width, hidden)
     for sublayer in (*attentions, "feed_forward"):
-        yield from _norm(f"{layer}.{sublayer}_residual.norm", width)
+        yield from _norm(config, f"{layer}.{sublayer}_residual.norm")
 
 
 def _linear(name: str, outputs: int, inputs: int) -> Iterator[tuple[str, Shape]]:
@@ -63,9 +71,10 @@ def _linear(name: str, outputs: int, inputs: int) -> Iterator[tuple[str, Shape]]
     yield f"{name}.bias", (outputs,)
 
 
-def _norm(name: str, width: int) -> Iterator[tuple[str, Shape]]:
-    yield f"{name}.weight", (width,)
-    yield f"{name}.bias", (width,)
+def _norm(config: ModelConfig, name: str) -> Iterator[tuple[str, Shape]]:
+    yield f"{name}.weight", (config.d_model,)
+    if config.norm_kind == "layer":
+        yield f"{name}.bias", (config.d_model,)
 
 
 def sinusoids(

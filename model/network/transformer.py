@@ -21,6 +21,7 @@ from model.network.layers import (
     EncoderLayer,
     MultiHeadAttention,
     additive,
+    make_norm,
     random_table,
 )
 
@@ -48,10 +49,9 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         src_tokens = random_table(config.src_vocab_size, config.d_model)
-        is_shared = config.shared_embeddings == "all"
-        tgt_tokens = (
-            src_tokens if is_shared else random_table(config.tgt_vocab_size, config.d_model)
-        )
+        tgt_tokens = src_tokens
+        if not config.shares_inputs:
+            tgt_tokens = random_table(config.tgt_vocab_size, config.d_model)
         self.src_embedding = Embedding(config, src_tokens)
         self.tgt_embedding = Embedding(config, tgt_tokens)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
@@ -60,9 +60,9 @@ class Transformer(nn.Module):
         self.decoder_norm = _final_norm(config)
         self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
         self.share_output()
-        has_biases = config.positions == "alibi"
-        self.encoder_biases = DistanceBias(config) if has_biases else None
-        self.decoder_biases = DistanceBias(config) if has_biases else None
+        has_biases = config.positions in ("alibi", "buckets")
+        self.encoder_biases = DistanceBias(config, is_causal=False) if has_biases else None
+        self.decoder_biases = DistanceBias(config, is_causal=True) if has_biases else None
 
     @property
     def weights(self) -> dict[str, Tensor]:
@@ -75,7 +75,7 @@ class Transformer(nn.Module):
 
     def share_output(self) -> None:
         """Use the target embeddings as the output matrix if the configuration shares them."""
-        if self.config.shared_embeddings != "none":
+        if self.config.shares_output:
             self.output.weight = self.tgt_embedding.tokens.weight
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
@@ -163,7 +163,7 @@ def initialise(model: Transformer, scheme: Literal["xavier", "kaiming"]) -> None
 
 def _final_norm(config: ModelConfig) -> nn.Module:
     """The norm at the end of a pre-norm stack (Xiong et al. 2020)."""
-    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+    return make_norm(config) if config.norm == "pre" else nn.Identity()
 
 
 def _biased(

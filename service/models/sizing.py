@@ -123,11 +123,15 @@ def work_per_token(config: ModelConfig) -> int:
 
 
 def _decoder_weights(config: ModelConfig) -> int:
-    return config.n_decoder_layers * (_layer_weights(config) + 4 * config.d_model**2)
+    return config.n_decoder_layers * (_layer_weights(config) + _attention_weights(config))
 
 
 def _layer_weights(config: ModelConfig) -> int:
-    return 4 * config.d_model**2 + 2 * config.d_model * config.d_ff
+    return _attention_weights(config) + (2 + config.gated) * config.d_model * config.d_ff
+
+
+def _attention_weights(config: ModelConfig) -> int:
+    return 4 * config.d_model * config.attention_width
 
 
 def _power_of_two(number: int) -> int:

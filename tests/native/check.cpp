@@ -79,7 +79,11 @@ struct Model {
         shape.tgt_vocab_size = random.between(20, 1300);
         shape.is_pre_norm = random.below(2);
         shape.has_embedding_norm = random.below(2);
-        shape.activation = random.below(3);
+        shape.activation = random.below(static_cast<int>(Activation::kNone));
+        shape.head_size = random.between(1, 20);
+        shape.is_attention_scaled = random.below(2);
+        shape.is_gated = random.below(2);
+        shape.has_rms_norms = random.below(2);
         shape.is_quantised = random.below(2);
         shape.max_positions = 64;
         shape.embedding_scale = random.below(2) ? 1.0f : std::sqrt(float(d));
@@ -323,7 +327,7 @@ void check_layers(unsigned seed) {
     for (size_t kernels = 0; kernels < usable_kernels().size(); kernels++)
         for (bool is_quantised : {false, true}) {
             y.assign(size_t(rows) * outputs, NAN);
-            succeed(dragoman_linear(int32_t(kernels), 3, is_quantised, rows, inputs, outputs,
+            succeed(dragoman_linear(int32_t(kernels), int32_t(Activation::kNone), is_quantised, rows, inputs, outputs,
                                     weight.data(), bias.data(), x.data(), y.data()),
                     "dragoman_linear");
             for (size_t i = 0; i < y.size(); i++) {

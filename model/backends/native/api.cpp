@@ -81,6 +81,10 @@ constexpr Field kFields[] = {
     FIELD(Shape, is_quantised),
     FIELD(Shape, max_positions),
     FIELD(Shape, has_half_tables),
+    FIELD(Shape, head_size),
+    FIELD(Shape, is_attention_scaled),
+    FIELD(Shape, is_gated),
+    FIELD(Shape, has_rms_norms),
     FIELD(Shape, embedding_scale),
     FIELD(Shape, kernels),
     STRUCT(Tables),
@@ -305,7 +309,7 @@ int32_t dragoman_linear(int32_t kernels, int32_t activation, int32_t is_quantise
         Linear linear = pack(weight, bias, outputs, inputs, is_quantised);
         Scratch scratch;
         apply(*usable_kernels()[kernels], linear, x, rows, scratch, y,
-              static_cast<Activation>(activation), false);
+              static_cast<Activation>(activation));
     });
 }
 
@@ -323,8 +327,7 @@ int32_t dragoman_time_linear(int32_t kernels, int32_t is_quantised, int32_t rows
         std::chrono::nanoseconds fewest = std::chrono::seconds(1);
         for (int i = 0; i < kTimes; i++) {
             auto started = std::chrono::steady_clock::now();
-            apply(*usable_kernels()[kernels], linear, x.data(), rows, scratch, y.data(),
-                  Activation::kNone, false);
+            apply(*usable_kernels()[kernels], linear, x.data(), rows, scratch, y.data());
             fewest = std::min<std::chrono::nanoseconds>(
                 fewest, std::chrono::steady_clock::now() - started);
         }

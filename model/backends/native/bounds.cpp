@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostWidth = 1 << 14, kMostHeads = 1 << 10, kMostHidden = 1 << 17;
 constexpr int kMostLayers = 1 << 8, kMostVocabulary = 1 << 21, kMostPositions = 1 << 16;
 constexpr int kMostRoom = 1 << 20;  // of each kind
-constexpr int kNumActivations = 3;
+constexpr int kNumActivations = static_cast<int>(Activation::kNone);
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 bool is_within(int64_t number, int64_t least, int64_t most) {
@@ -83,7 +83,8 @@ void require(bool holds) {
 
 void require_shape(const Shape &shape, const Tables &tables) {
     require(is_within(shape.d_model, 1, kMostWidth) && is_within(shape.n_heads, 1, kMostHeads));
-    require(shape.d_model % shape.n_heads == 0 && is_within(shape.d_ff, 1, kMostHidden));
+    require(is_within(shape.head_size, 1, kMostWidth) && is_within(shape.d_ff, 1, kMostHidden));
+    require(int64_t{shape.n_heads} * shape.head_size <= kMostWidth);
     require(is_within(shape.n_encoder_layers, 1, kMostLayers));
     require(is_within(shape.n_decoder_layers, 1, kMostLayers));
     require(is_within(shape.src_vocab_size, 1, kMostVocabulary));

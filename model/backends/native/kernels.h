@@ -37,7 +37,7 @@ struct LineAllocator {
 template <class T>
 using Lines = std::vector<T, LineAllocator<T>>;
 
-enum class Activation { kRelu, kGelu, kSilu, kNone };
+enum class Activation { kRelu, kGelu, kSilu, kGeluTanh, kNone };
 
 // y = x W^T + b, with W (outputs, inputs) packed in panels of 16 outputs.
 // float32: values[panel][input][16]. int8: codes[panel][input / 4][16][4] and one scale an output;
@@ -61,13 +61,16 @@ struct Inputs {
     const float *scales;
 };
 
+// How results join what is there.
+enum class Into { kNothing, kSum, kProduct };
+
 // What multiply does with its results; `first` is the output that values[0] belongs to.
 struct Output {
     float *values;
     size_t stride;
     int first;
     Activation activation;
-    bool is_added;
+    Into into;
 };
 
 // Row i of a matrix that may lie scattered: at base + index[i] * row_stride + i * stride, or with a
@@ -96,6 +99,7 @@ struct Queries {
 
 struct Heads {
     int count, size;
+    float scale;          // of the scores
     const float *biases;  // of a key at the query's position, for each head `stride` apart; or null
     size_t stride;
 };
@@ -116,7 +120,7 @@ struct Kernels {
     // All rows of x times the panels [first, last).
     void (*multiply)(const Linear &linear, const Inputs &x, int rows, int first, int last,
                      const Output &y);
-    // Layer normalisation of one row.
+    // Layer normalisation of one row; without mean and bias if `bias` is null.
     void (*normalise)(const float *x, int width, const float *gain, const float *bias, float *y);
     // Attention of one query, all heads, to the `length` keys and values up to its own position.
     // `scores` has room for heads * (length + kLanes) numbers.

@@ -180,9 +180,9 @@ Inputs prepare(const Kernels &kernels, const Linear &linear, const float *x, int
 }
 
 void apply(const Kernels &kernels, const Linear &linear, const float *x, int rows, Scratch &scratch,
-           float *y, Activation activation, bool is_added) {
+           float *y, Activation activation, Into into) {
     Inputs inputs = prepare(kernels, linear, x, rows, scratch);
-    Output output{y, static_cast<size_t>(linear.outputs), 0, activation, is_added};
+    Output output{y, static_cast<size_t>(linear.outputs), 0, activation, into};
     double cost = static_cast<double>(rows) * linear.depth * kLanes / (linear.is_quantised ? 4 : 1);
     int groups = (linear.panels + kPanelGroup - 1) / kPanelGroup;
     spread_over_threads(groups, kPanelGroup * cost, [&](int first, int last, int) {

@@ -24,9 +24,9 @@ struct Scratch {
 Inputs prepare(const Kernels &kernels, const Linear &linear, const float *x, int rows,
                Scratch &scratch);
 
-// y = or += activation(x W^T + b); x (rows, inputs), y (rows, outputs).
+// y =, += or *= activation(x W^T + b); x (rows, inputs), y (rows, outputs).
 void apply(const Kernels &kernels, const Linear &linear, const float *x, int rows, Scratch &scratch,
-           float *y, Activation activation, bool is_added);
+           float *y, Activation activation = Activation::kNone, Into into = Into::kNothing);
 
 // Call body(first, last, thread) for stretches of 0..count-1, on several threads if all `count` are
 // worth more than a hand-over; `cost` is the multiplications of one. Within a loop that threads

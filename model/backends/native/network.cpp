@@ -15,7 +15,7 @@ constexpr int kBlockPanels = 32;  // of the vocabulary, ranked while they are in
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-size_t widest(const Shape &shape) { return std::max(3 * shape.d_model, shape.d_ff); }
+size_t widest(const Shape &shape) { return std::max(3 * shape.attention_width(), shape.d_ff); }
 
 float log_sum(const std::vector<Ranking> &blocks) {
     float peak = kNever, sum = 0;
@@ -83,17 +83,18 @@ Network::Network(std::shared_ptr<const Weights> weights, const Room &room)
       shape_(weights_->shape),
       room_(room),
       kernels_(*usable_kernels()[shape_.kernels]) {
-    size_t d = shape_.d_model, tokens = room.max_batch_tokens, layers = shape_.n_decoder_layers;
+    size_t d = shape_.d_model, width = shape_.attention_width();
+    size_t tokens = room.max_batch_tokens, layers = shape_.n_decoder_layers;
     x_.resize(tokens * d);
     normed_.resize(tokens * d);
-    context_.resize(tokens * d);
+    context_.resize(tokens * width);
     wide_.resize(tokens * widest(shape_));
     states_.resize(room.max_rows * d);
     size_t rows = room.max_rows, slots = room.max_slots, targets = room.max_target_tokens;
-    history_ = make_store({layers, rows, targets, 2 * d});
+    history_ = make_store({layers, rows, targets, 2 * width});
     source_columns_ = rounded_up(room.max_source_tokens, kLanes);
-    memory_keys_ = make_store({layers, slots, source_columns_, d});
-    memory_values_ = make_store({layers, slots, static_cast<size_t>(room.max_source_tokens), d});
+    memory_keys_ = make_store({layers, slots, source_columns_, width});
+    memory_values_ = make_store({layers, slots, static_cast<size_t>(room.max_source_tokens), width});
     ancestors_.resize(rows * targets);
     old_ancestors_.resize(ancestors_.size());
     memory_lengths_.resize(slots);
@@ -101,10 +102,10 @@ Network::Network(std::shared_ptr<const Weights> weights, const Room &room)
 
 void Network::normalise(const Norm &norm, const float *x, int rows, float *y) {
     size_t d = shape_.d_model;
+    const float *bias = norm.bias.empty() ? nullptr : norm.bias.data();
     spread_over_threads(rows, 8.0 * d, [&](int first, int last, int) {
         for (int i = first; i < last; i++)
-            kernels_.normalise(x + i * d, static_cast<int>(d), norm.gain.data(), norm.bias.data(),
-                               y + i * d);
+            kernels_.normalise(x + i * d, static_cast<int>(d), norm.gain.data(), bias, y + i * d);
     });
 }
 
@@ -114,7 +115,7 @@ ActivationView Network::view(int first, int rows, int part) {
     return {rows,
             &x_[start],
             &normed_[start],
-            &context_[start],
+            &context_[static_cast<size_t>(first) * shape_.attention_width()],
             &wide_[first * widest(shape_)],
             scratches_[part]};
 }
@@ -146,19 +147,24 @@ void Network::embed(const ActivationView &on, const Embedding &embedding, int i,
         out[j] = out[j] * shape_.embedding_scale + (place ? place[j] : 0.0f);
 }
 
-void Network::feed_forward(const ActivationView &on, const Norm &norm, const Linear &expand,
-                           const Linear &contract) {
-    const float *in = enter(on, norm);
+void Network::feed_forward(const ActivationView &on, const FeedForward &layer) {
+    const float *in = enter(on, layer.norm);
     Activation activation = static_cast<Activation>(shape_.activation);
-    apply(kernels_, expand, in, on.rows, on.scratch, on.wide, activation, false);
-    apply(kernels_, contract, on.wide, on.rows, on.scratch, on.x, Activation::kNone, true);
-    leave(on, norm);
+    bool is_gated = layer.gate.outputs > 0;
+    if (is_gated) apply(kernels_, layer.gate, in, on.rows, on.scratch, on.wide);
+    apply(kernels_, layer.expand, in, on.rows, on.scratch, on.wide, activation,
+          is_gated ? Into::kProduct : Into::kNothing);
+    apply(kernels_, layer.contract, on.wide, on.rows, on.scratch, on.x, Activation::kNone,
+          Into::kSum);
+    leave(on, layer.norm);
 }
 
 Heads Network::some_heads(int first, int last, const float *biases) const {
     size_t zero = shape_.max_positions - 1, stride = 2 * zero + 1;
     if (biases) biases += first * stride + zero;
-    return {last - first, shape_.d_model / shape_.n_heads, biases, stride};
+    float scale =
+        shape_.is_attention_scaled ? 1.0f / std::sqrt(static_cast<float>(shape_.head_size)) : 1.0f;
+    return {last - first, shape_.head_size, scale, biases, stride};
 }
 
 void Network::prepare_threads() {
@@ -181,9 +187,9 @@ float *Network::scores(int thread, int length) {
 }
 
 void Network::attend_to_sentence(const ActivationView &on, int sentences, const int32_t *lengths) {
-    size_t d = shape_.d_model, stride = 3 * d;
+    size_t all = shape_.attention_width(), stride = 3 * all;
     std::vector<int> starts = starts_of(sentences, lengths);
-    double cost = 2.0 * d * lengths[0] * lengths[0];
+    double cost = 2.0 * all * lengths[0] * lengths[0];
     spread_heads(sentences, shape_.n_heads, cost, [&](int s, int first, int last, int thread) {
         Heads heads = some_heads(first, last, weights_->source.biases);
         size_t width = heads.count * heads.size, offset = first * heads.size;
@@ -191,34 +197,34 @@ void Network::attend_to_sentence(const ActivationView &on, int sentences, const 
         size_t columns = rounded_up(lengths[s], kLanes);
         std::vector<float> &keys = blocks_[thread];
         keys.resize(std::max(keys.size(), width * columns));
-        turn_keys(queries + d, stride, lengths[s], width, keys.data());
+        turn_keys(queries + all, stride, lengths[s], width, keys.data());
         kernels_.attend_columns(
-            Queries{queries, stride, on.context + starts[s] * d + offset, d, lengths[s]},
-            Columns{keys.data(), columns, lengths[s]}, Rows{queries + 2 * d, stride, 0, nullptr},
+            Queries{queries, stride, on.context + starts[s] * all + offset, all, lengths[s]},
+            Columns{keys.data(), columns, lengths[s]}, Rows{queries + 2 * all, stride, 0, nullptr},
             heads, scores(thread, lengths[s]));
     });
 }
 
 float *Network::memory_keys(int layer, int slot) {
     size_t place = static_cast<size_t>(layer) * room_.max_slots + slot;
-    return &memory_keys_[place * source_columns_ * shape_.d_model];
+    return &memory_keys_[place * source_columns_ * shape_.attention_width()];
 }
 
 float *Network::memory_values(int layer, int slot) {
     size_t place = static_cast<size_t>(layer) * room_.max_slots + slot;
-    return &memory_values_[place * room_.max_source_tokens * shape_.d_model];
+    return &memory_values_[place * room_.max_source_tokens * shape_.attention_width()];
 }
 
 void Network::keep_memory(const ActivationView &on, int layer, int sentences, const int32_t *lengths,
                           const int32_t *slots) {
-    size_t d = shape_.d_model;
+    size_t width = shape_.attention_width();
     const float *in = on.wide;
     for (int s = 0; s < sentences; s++) {
-        turn_keys(in, 2 * d, lengths[s], d, memory_keys(layer, slots[s]));
+        turn_keys(in, 2 * width, lengths[s], width, memory_keys(layer, slots[s]));
         float *values = memory_values(layer, slots[s]);
         for (int i = 0; i < lengths[s]; i++)
-            std::copy_n(in + i * 2 * d + d, d, values + i * d);
-        in += lengths[s] * 2 * d;
+            std::copy_n(in + i * 2 * width + width, width, values + i * width);
+        in += lengths[s] * 2 * width;
         memory_lengths_[slots[s]] = lengths[s];
     }
 }
@@ -249,22 +255,24 @@ void Network::encode_part(const ActivationView &on, int sentences, const int64_t
     if (weights_->source.norm) normalise(weights_->source.norm, on.x, on.rows, on.x);
     for (const EncoderLayer &layer : weights_->encoder) {
         const float *in = enter(on, layer.attention_norm);
-        apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
+        apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide);
         attend_to_sentence(on, sentences, lengths);
-        apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone, true);
+        apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone,
+              Into::kSum);
         leave(on, layer.attention_norm);
-        feed_forward(on, layer.feed_forward_norm, layer.expand, layer.contract);
+        feed_forward(on, layer.feed_forward);
     }
     if (weights_->encoder_norm) normalise(weights_->encoder_norm, on.x, on.rows, on.x);
     for (size_t i = 0; i < weights_->decoder.size(); i++) {
         const Linear &layer = weights_->decoder[i].memory_kv;
-        apply(kernels_, layer, on.x, on.rows, on.scratch, on.wide, Activation::kNone, false);
+        apply(kernels_, layer, on.x, on.rows, on.scratch, on.wide);
         keep_memory(on, static_cast<int>(i), sentences, lengths, slots);
     }
 }
 
 void Network::attend_to_history(const ActivationView &on, int layer, const Frontier &frontier) {
-    size_t d = shape_.d_model, stride = 2 * d, room = room_.max_target_tokens * stride;
+    size_t width = shape_.attention_width(), stride = 2 * width;
+    size_t room = room_.max_target_tokens * stride;
     float *store = &history_[layer * room_.max_rows * room];
     auto ancestors_of = [&](int i) {
         return &ancestors_[static_cast<size_t>(frontier.row[i]) * room_.max_target_tokens];
@@ -272,37 +280,38 @@ void Network::attend_to_history(const ActivationView &on, int layer, const Front
     for (int place = 0; place < on.rows; place++) {
         int i = frontier.order[place];
         int64_t position = frontier.positions[i];
-        std::memcpy(store + frontier.row[i] * room + position * stride, on.wide + place * 3 * d + d,
-                    stride * sizeof *store);
+        std::memcpy(store + frontier.row[i] * room + position * stride,
+                    on.wide + place * 3 * width + width, stride * sizeof *store);
         ancestors_of(i)[position] = frontier.row[i];
     }
-    double cost = 2.0 * d * (frontier.positions[frontier.order[0]] + 1);
+    double cost = 2.0 * width * (frontier.positions[frontier.order[0]] + 1);
     spread_heads(on.rows, shape_.n_heads, cost, [&](int place, int first, int last, int thread) {
         int i = frontier.order[place], length = static_cast<int>(frontier.positions[i]) + 1;
         Heads heads = some_heads(first, last, weights_->target.biases);
         size_t offset = first * heads.size;
         Rows keys{store + offset, stride, room, ancestors_of(i)};
-        Rows values{store + d + offset, stride, room, ancestors_of(i)};
-        kernels_.attend_rows(on.wide + place * 3 * d + offset, length, keys, values, heads,
-                             scores(thread, length), on.context + place * d + offset);
+        Rows values{store + width + offset, stride, room, ancestors_of(i)};
+        kernels_.attend_rows(on.wide + place * 3 * width + offset, length, keys, values, heads,
+                             scores(thread, length), on.context + place * width + offset);
     });
 }
 
 // The hypotheses of a sentence attend together.
 void Network::attend_to_memory(const ActivationView &on, int layer, const Frontier &frontier) {
-    size_t d = shape_.d_model;
+    size_t width = shape_.attention_width();
     std::vector<int> starts = starts_of(on.rows, frontier);
     int sentences = static_cast<int>(starts.size()) - 1;
-    double cost = 2.0 * d * memory_lengths_[frontier.slot[frontier.order[0]]] * on.rows / sentences;
+    int source = memory_lengths_[frontier.slot[frontier.order[0]]];
+    double cost = 2.0 * width * source * on.rows / sentences;
     spread_heads(sentences, shape_.n_heads, cost, [&](int s, int first, int last, int thread) {
         int slot = frontier.slot[frontier.order[starts[s]]], length = memory_lengths_[slot];
         Heads heads = some_heads(first, last, nullptr);
         size_t offset = first * heads.size, columns = rounded_up(length, kLanes);
-        size_t start = starts[s] * d + offset;
+        size_t start = starts[s] * width + offset;
         kernels_.attend_columns(
-            Queries{on.wide + start, d, on.context + start, d, starts[s + 1] - starts[s]},
+            Queries{on.wide + start, width, on.context + start, width, starts[s + 1] - starts[s]},
             Columns{memory_keys(layer, slot) + offset * columns, columns, length},
-            Rows{memory_values(layer, slot) + offset, d, 0, nullptr}, heads,
+            Rows{memory_values(layer, slot) + offset, width, 0, nullptr}, heads,
             scores(thread, length));
     });
 }
@@ -354,21 +363,22 @@ void Network::embed_targets(const ActivationView &on, const Frontier &frontier) 
 void Network::query_memory(const ActivationView &on, int i, const Frontier &frontier) {
     const DecoderLayer &layer = weights_->decoder[i];
     const float *in = enter(on, layer.attention_norm);
-    apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
+    apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide);
     attend_to_history(on, i, frontier);
-    apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone, true);
+    apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone,
+          Into::kSum);
     leave(on, layer.attention_norm);
     in = enter(on, layer.memory_norm);
-    apply(kernels_, layer.memory_query, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
+    apply(kernels_, layer.memory_query, in, on.rows, on.scratch, on.wide);
 }
 
 void Network::finish_layer(const ActivationView &on, int i, const Frontier &frontier) {
     const DecoderLayer &layer = weights_->decoder[i];
     attend_to_memory(on, i, frontier);
     apply(kernels_, layer.memory_out, on.context, on.rows, on.scratch, on.x, Activation::kNone,
-          true);
+          Into::kSum);
     leave(on, layer.memory_norm);
-    feed_forward(on, layer.feed_forward_norm, layer.expand, layer.contract);
+    feed_forward(on, layer.feed_forward);
 }
 
 void Network::step_part(const ActivationView &on, const Frontier &frontier) {
@@ -399,13 +409,14 @@ void Network::record_part(const ActivationView &on, const Frontier &frontier,
 // Add one head's share of the mean for the queries in on.wide.
 void Network::record_head(const ActivationView &on, int head, const Frontier &frontier,
                           const AttentionRecord &record) {
-    size_t d = shape_.d_model, size = d / shape_.n_heads, offset = head % shape_.n_heads * size;
-    float scale = 1.0f / std::sqrt(static_cast<float>(size));
+    size_t width = shape_.attention_width(), size = shape_.head_size;
+    size_t offset = head % shape_.n_heads * size;
+    float scale = some_heads(0, 1, nullptr).scale;
     std::vector<float> weights;
     for (int place = 0; place < on.rows; place++) {
         int i = frontier.order[place], slot = frontier.slot[i], length = memory_lengths_[slot];
         size_t columns = rounded_up(length, kLanes);
-        const float *query = on.wide + place * d + offset;
+        const float *query = on.wide + place * width + offset;
         const float *keys = memory_keys(head / shape_.n_heads, slot) + offset * columns;
         weights.assign(length, 0.0f);
         for (size_t k = 0; k < size; k++)
@@ -420,8 +431,7 @@ void Network::record_head(const ActivationView &on, int head, const Frontier &fr
 void Network::logits(float *out) {
     PoolScope scope(pool_);
     prepare_threads();
-    apply(kernels_, weights_->output, states_.data(), stepped_rows_, scratches_[0], out,
-          Activation::kNone, false);
+    apply(kernels_, weights_->output, states_.data(), stepped_rows_, scratches_[0], out);
 }
 
 // Score one block of the vocabulary for all rows. What a thread has seen of a row bounds from below
@@ -434,7 +444,7 @@ void Network::rank_block(int block, int thread, int count, const Inputs &inputs,
     int first = block * kBlockPanels, last = std::min(first + kBlockPanels, layer.panels);
     std::vector<float> &room = blocks_[thread], &floors = floors_[thread];
     room.resize(std::max(room.size(), static_cast<size_t>(rows) * kWidth));
-    Output output{room.data(), kWidth, start, Activation::kNone, false};
+    Output output{room.data(), kWidth, start, Activation::kNone, Into::kNothing};
     kernels_.multiply(layer, inputs, rows, first, last, output);
     for (int i = 0; i < rows; i++) {
         Ranking &ranking = best[static_cast<size_t>(block) * rows + i];
@@ -474,8 +484,7 @@ std::vector<float> Network::logits_of(const std::vector<int> &rows) {
     int count = static_cast<int>(rows.size());
     std::vector<float> states(count * d), found(count * width);
     for (int i = 0; i < count; i++) std::copy_n(&states_[rows[i] * d], d, &states[i * d]);
-    apply(kernels_, weights_->output, states.data(), count, scratches_[0], found.data(),
-          Activation::kNone, false);
+    apply(kernels_, weights_->output, states.data(), count, scratches_[0], found.data());
     return found;
 }
 

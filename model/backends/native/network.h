@@ -90,8 +90,7 @@ class Network {
     const float *enter(const ActivationView &on, const Norm &norm);
     void leave(const ActivationView &on, const Norm &norm);
     void normalise(const Norm &norm, const float *x, int rows, float *y);
-    void feed_forward(const ActivationView &on, const Norm &norm, const Linear &expand,
-                      const Linear &contract);
+    void feed_forward(const ActivationView &on, const FeedForward &layer);
     void encode_part(const ActivationView &on, int sentences, const int64_t *ids, const int32_t *lengths,
                      const int32_t *slots);
     using PartBody = std::function<void(const ActivationView &, const Frontier &)>;
@@ -124,9 +123,9 @@ class Network {
     std::vector<Scratch> scratches_;  // one a place in the pool
     std::vector<float> x_, normed_, wide_, context_, states_;
     std::vector<float> normalisers_;  // of the rows that were ranked last
-    Store history_;        // (layer, row, position, keys and values: 2 D)
-    Store memory_keys_;    // (layer, slot), and there (D, position) as long as its own source is
-    Store memory_values_;  // (layer, slot, position, D)
+    Store history_;        // (layer, row, position, keys and values: 2 W), W the width of all heads
+    Store memory_keys_;    // (layer, slot), and there (W, position) as long as its own source is
+    Store memory_values_;  // (layer, slot, position, W)
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
     std::vector<int32_t> memory_lengths_;
     std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a place in the pool

@@ -21,12 +21,12 @@ from model.backends.native.weights import Tables, WeightSupply, packed_weights, 
 from model.decoding.decoder import Model
 from model.network.config import Activation, ModelConfig
 
-ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
+ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2, "gelu_tanh": 3}
 _INTEGERS = (
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
     *("tgt_vocab_size", "is_pre_norm", "has_embedding_norm", "activation", "is_quantised"),
-    "max_positions",
-    "has_half_tables",
+    *("max_positions", "has_half_tables", "head_size", "is_attention_scaled", "is_gated"),
+    "has_rms_norms",
 )
 
 
@@ -103,6 +103,10 @@ def _shape(config: ModelConfig, is_quantised: bool, kernels: int, tables: Tables
         is_quantised=is_quantised,
         max_positions=config.max_positions,
         has_half_tables=tables.source.dtype == np.float16,
+        head_size=config.head_dim,
+        is_attention_scaled=config.scale_attention,
+        is_gated=config.gated,
+        has_rms_norms=config.norm_kind == "rms",
         embedding_scale=config.embedding_scale,
         kernels=kernels,
     )

@@ -18,8 +18,11 @@ Linear next_linear(const Shape &shape, NextWeight next, int outputs, int inputs)
 
 Norm next_norm(const Shape &shape, NextWeight next) {
     const float *gain = next_weight(next, shape.d_model, 1);
+    Norm norm{{gain, gain + shape.d_model}, {}};
+    if (shape.has_rms_norms) return norm;
     const float *bias = next_weight(next, shape.d_model, 1);
-    return {{gain, gain + shape.d_model}, {bias, bias + shape.d_model}};
+    norm.bias.assign(bias, bias + shape.d_model);
+    return norm;
 }
 
 // For a norm that only some architectures have.
@@ -27,31 +30,36 @@ Norm next_norm_if(bool has_norm, const Shape &shape, NextWeight next) {
     return has_norm ? next_norm(shape, next) : Norm{};
 }
 
+FeedForward next_feed_forward(const Shape &shape, NextWeight next) {
+    FeedForward found;
+    found.norm = next_norm(shape, next);
+    found.expand = next_linear(shape, next, shape.d_ff, shape.d_model);
+    if (shape.is_gated) found.gate = next_linear(shape, next, shape.d_ff, shape.d_model);
+    found.contract = next_linear(shape, next, shape.d_model, shape.d_ff);
+    return found;
+}
+
 EncoderLayer next_encoder_layer(const Shape &shape, NextWeight next) {
-    int d = shape.d_model;
+    int d = shape.d_model, width = shape.attention_width();
     EncoderLayer layer;
     layer.attention_norm = next_norm(shape, next);
-    layer.qkv = next_linear(shape, next, 3 * d, d);
-    layer.out = next_linear(shape, next, d, d);
-    layer.feed_forward_norm = next_norm(shape, next);
-    layer.expand = next_linear(shape, next, shape.d_ff, d);
-    layer.contract = next_linear(shape, next, d, shape.d_ff);
+    layer.qkv = next_linear(shape, next, 3 * width, d);
+    layer.out = next_linear(shape, next, d, width);
+    layer.feed_forward = next_feed_forward(shape, next);
     return layer;
 }
 
 DecoderLayer next_decoder_layer(const Shape &shape, NextWeight next) {
-    int d = shape.d_model;
+    int d = shape.d_model, width = shape.attention_width();
     DecoderLayer layer;
     layer.attention_norm = next_norm(shape, next);
-    layer.qkv = next_linear(shape, next, 3 * d, d);
-    layer.out = next_linear(shape, next, d, d);
+    layer.qkv = next_linear(shape, next, 3 * width, d);
+    layer.out = next_linear(shape, next, d, width);
     layer.memory_norm = next_norm(shape, next);
-    layer.memory_query = next_linear(shape, next, d, d);
-    layer.memory_kv = next_linear(shape, next, 2 * d, d);
-    layer.memory_out = next_linear(shape, next, d, d);
-    layer.feed_forward_norm = next_norm(shape, next);
-    layer.expand = next_linear(shape, next, shape.d_ff, d);
-    layer.contract = next_linear(shape, next, d, shape.d_ff);
+    layer.memory_query = next_linear(shape, next, width, d);
+    layer.memory_kv = next_linear(shape, next, 2 * width, d);
+    layer.memory_out = next_linear(shape, next, d, width);
+    layer.feed_forward = next_feed_forward(shape, next);
     return layer;
 }
 

@@ -12,8 +12,11 @@ struct Shape {
     int32_t d_model, n_heads, d_ff, n_encoder_layers, n_decoder_layers;
     int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, has_embedding_norm;
     int32_t activation, is_quantised, max_positions, has_half_tables;
+    int32_t head_size, is_attention_scaled, is_gated, has_rms_norms;
     float embedding_scale;
     int32_t kernels;  // which of usable_kernels
+
+    int attention_width() const { return n_heads * head_size; }
 };
 
 // Matrices that are read where they lie: tokens (V, D), positions (P, D), and what self-attention
@@ -39,6 +42,7 @@ inline float widened(uint16_t half) {
     return number * 0x1p112f;
 }
 
+// A norm without bias takes no mean either: it divides by the root mean square.
 struct Norm {
     std::vector<float> gain, bias;
     explicit operator bool() const { return !gain.empty(); }  // whether there is such a norm
@@ -50,14 +54,21 @@ struct Embedding {
     Norm norm;
 };
 
+struct FeedForward {
+    Norm norm;
+    Linear expand, gate, contract;  // without outputs if there is no gate
+};
+
 struct EncoderLayer {
-    Norm attention_norm, feed_forward_norm;
-    Linear qkv, out, expand, contract;
+    Norm attention_norm;
+    Linear qkv, out;
+    FeedForward feed_forward;
 };
 
 struct DecoderLayer {
-    Norm attention_norm, memory_norm, feed_forward_norm;
-    Linear qkv, out, memory_query, memory_kv, memory_out, expand, contract;
+    Norm attention_norm, memory_norm;
+    Linear qkv, out, memory_query, memory_kv, memory_out;
+    FeedForward feed_forward;
 };
 
 struct Weights {

@@ -46,7 +46,7 @@ def tables_of(config: ModelConfig, weights: Weights) -> Tables:
     """The tables of a model; shared embeddings remain one tensor."""
     width = config.d_model
     stored = [_found(weights, _SOURCE_TOKENS, config.src_vocab_size, width)]
-    if config.shared_embeddings != "all":
+    if not config.shares_inputs:
         stored.append(_found(weights, _TARGET_TOKENS, config.tgt_vocab_size, width))
     tokens: list[Floats | Halves] = [np.ascontiguousarray(table) for table in stored]
     if any(table.dtype != np.float16 for table in tokens):
@@ -61,8 +61,16 @@ def tables_of(config: ModelConfig, weights: Weights) -> Tables:
             _read(weights, "src_embedding.learned.weight", size, width),
             _read(weights, "tgt_embedding.learned.weight", size, width),
         )
-    biases = bias_table(config)
-    return Tables(tokens[0], positions[0], tokens[-1], positions[1], biases, biases)
+    biases = [_biases(config, weights, side) for side in ("encoder", "decoder")]
+    return Tables(tokens[0], positions[0], tokens[-1], positions[1], *biases)
+
+
+def _biases(config: ModelConfig, weights: Weights, side: str) -> Floats | None:
+    learned = None
+    if config.positions == "buckets":
+        shape = (config.distance_buckets, config.n_heads)
+        learned = _read(weights, f"{side}_biases.weight", *shape)
+    return bias_table(config, side == "decoder", learned)
 
 
 class WeightSupply:
@@ -108,12 +116,10 @@ def packed_weights(
         yield from stack.decoder_layer(f"decoder.{i}")
     if config.norm == "pre":
         yield from stack.norm("decoder_norm")
-    is_own = config.shared_embeddings == "none"
-    sizes = (config.tgt_vocab_size, config.d_model)
-    if is_own:
-        yield _read(weights, "output.weight", *sizes)
-    else:
+    if config.shares_output:
         yield _as_float32(tables.target)
+    else:
+        yield _read(weights, "output.weight", config.tgt_vocab_size, config.d_model)
     yield _output_bias(config, weights, control_ids)
 
 
@@ -121,7 +127,8 @@ class _Stack:
     """Reads layers, each as weight and bias."""
 
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
-        self._weights, self._width, self._hidden = weights, config.d_model, config.d_ff
+        self._config, self._weights = config, weights
+        self._width, self._inner, self._hidden = config.d_model, config.attention_width, config.d_ff
 
     def encoder_layer(self, layer: str) -> Iterator[Floats]:
         yield from self.norm(f"{layer}.self_attention_residual.norm")
@@ -135,24 +142,26 @@ class _Stack:
         yield from self.norm(f"{layer}.memory_attention_residual.norm")
         yield from self._projections(f"{memory}.q_proj")
         yield from self._projections(f"{memory}.k_proj", f"{memory}.v_proj")
-        yield from self._projections(f"{memory}.out_proj")
+        yield from self._joined([f"{memory}.out_proj"], self._width, self._inner)
         yield from self._feed_forward(layer)
 
     def norm(self, name: str) -> Iterator[Floats]:
-        for kind in ("weight", "bias"):
+        for kind in ("weight", "bias")[: 1 if self._config.norm_kind == "rms" else 2]:
             yield _read(self._weights, f"{name}.{kind}", self._width)
 
     def _feed_forward(self, layer: str) -> Iterator[Floats]:
         yield from self.norm(f"{layer}.feed_forward_residual.norm")
         yield from self._joined([f"{layer}.feed_forward.expand"], self._hidden, self._width)
+        if self._config.gated:
+            yield from self._joined([f"{layer}.feed_forward.gate"], self._hidden, self._width)
         yield from self._joined([f"{layer}.feed_forward.contract"], self._width, self._hidden)
 
     def _self_attention(self, attention: str) -> Iterator[Floats]:
         yield from self._projections(*(f"{attention}.{side}_proj" for side in "qkv"))
-        yield from self._projections(f"{attention}.out_proj")
+        yield from self._joined([f"{attention}.out_proj"], self._width, self._inner)
 
     def _projections(self, *layers: str) -> Iterator[Floats]:
-        yield from self._joined(layers, self._width, self._width)
+        yield from self._joined(layers, self._inner, self._width)
 
     def _joined(self, layers: Sequence[str], outputs: int, inputs: int) -> Iterator[Floats]:
         """Join layers that share an input into one."""

@@ -32,6 +32,19 @@ VARIANTS: list[dict[str, Any]] = [
     {"norm": "pre", "positions": "learned", "embedding_norm": True, "d_ff": 30},
     {"n_encoder_layers": 4, "n_decoder_layers": 1, "shared_embeddings": "target"},
     {"sinusoids": "tensor2tensor", "position_offset": 2, "n_decoder_layers": 3},
+    {
+        "norm": "pre",
+        "norm_kind": "rms",
+        "activation": "gelu_tanh",
+        "gated": True,
+        "positions": "buckets",
+        "distance_buckets": 8,
+        "longest_distance": 20,
+        "d_head": 11,
+        "scale_attention": False,
+        "scale_embeddings": False,
+        "shared_embeddings": "inputs",
+    },
 ]
 """Changes to `tiny_model`: every option of the architecture, and sizes that no vector divides."""
 

@@ -54,7 +54,7 @@ def too_small(weight: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("is_quantised", [False, True])
-@pytest.mark.parametrize("variant", VARIANTS[:2])
+@pytest.mark.parametrize("variant", [*VARIANTS[:2], VARIANTS[-1]])
 @pytest.mark.parametrize(
     ("spoil", "error", "message"),
     [

@@ -22,7 +22,7 @@ from tests.model.network.reference import CONTROL_IDS, tiny_model
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
-NONE = 3
+NONE = len(ACTIVATIONS)
 """The activation of layers that have none."""
 
 
@@ -37,10 +37,17 @@ def exact_gelu(x: Doubles) -> Doubles:
     return np.array([v * (0.5 * math.erfc(-v / math.sqrt(2))) for v in x])
 
 
+def tanh_gelu(x: Doubles) -> Doubles:
+    """Hendrycks and Gimpel 2016, section 2."""
+    with np.errstate(over="ignore"):
+        return x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
 CURVES: dict[Activation, Curve] = {
     "relu": Curve(lambda x: np.where(x < 0.0, 0.0, x), 0.0),
     "silu": Curve(lambda x: x / (1.0 + np.exp(-x)), 1e-5),
     "gelu": Curve(exact_gelu, 1e-6),
+    "gelu_tanh": Curve(tanh_gelu, 1e-5),
 }
 
 
