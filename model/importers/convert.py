@@ -19,6 +19,7 @@ from model.importers.m2m_100 import import_m2m_100
 from model.importers.marian import import_marian
 from model.importers.mbart import import_mbart
 from model.importers.source import SourceDirectory
+from model.importers.t5 import import_t5, refuse_umt5
 from model.trials.checkpoint import add_self_test
 from model.values import shown
 
@@ -28,13 +29,18 @@ _FAMILIES: dict[str, _Importer] = {
     "pegasus": import_marian,
     "m2m_100": import_m2m_100,
     "mbart": import_mbart,
+    "t5": import_t5,
+    "umt5": refuse_umt5,
 }
 _WRONG = (
     *(ValueError, KeyError, TypeError, AttributeError, IndexError),
     *(RuntimeError, OverflowError, RecursionError),
 )
 """Exceptions from wrong values in a file that no specific check catches."""
-_SUPPORTED = "marian, m2m_100 (with NLLB-200), mbart (mBART-50) and fairseq Transformers"
+_SUPPORTED = (
+    "marian, m2m_100 (with NLLB-200), mbart (mBART-50), t5 (with MADLAD-400) and fairseq "
+    "Transformers"
+)
 _CARD = """# {name}
 
 Imported by `dragoman import`; the weights are as they were.
@@ -132,13 +138,16 @@ def _info(imported: Imported, origin: Mapping[str, str]) -> CheckpointInfo:
 
 
 def _dtype(imported: Imported) -> torch.dtype:
-    """float16 if that loses nothing, as of models that were trained in it; otherwise float32."""
-    weights = imported.weights.values()
-    return torch.float16 if all(map(_fits_float16, weights)) else torch.float32
+    """float16 or bfloat16 if that loses nothing, as of models that were trained in it; otherwise
+    float32."""
+    for dtype in (torch.float16, torch.bfloat16):
+        if all(_fits(weight, dtype) for weight in imported.weights.values()):
+            return dtype
+    return torch.float32
 
 
-def _fits_float16(weight: torch.Tensor) -> bool:
-    return torch.equal(weight.half().to(weight.dtype), weight)
+def _fits(weight: torch.Tensor, dtype: torch.dtype) -> bool:
+    return torch.equal(weight.to(dtype).to(weight.dtype), weight)
 
 
 def _card(info: CheckpointInfo, dtype: torch.dtype) -> str:

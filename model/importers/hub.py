@@ -33,6 +33,7 @@ _LICENCE = re.compile(r"""^license:\s*["']?([\w.-]+)""", re.MULTILINE)
 _SMALL_FILES = [
     *("config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json"),
     *("vocab.json", "target_vocab.json", "source.spm", "target.spm", "sentencepiece.bpe.model"),
+    "spiece.model",
     _CARD_FILE,
 ]
 _SHARD = "-".join(["[0-9]" * 5, "of", "[0-9]" * 5])

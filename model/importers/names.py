@@ -6,7 +6,7 @@ Importers read by these names; exporters write them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import torch
@@ -59,9 +59,10 @@ def foreign_names(config: ModelConfig) -> dict[str, str]:
 
 
 def convert(
-    weights: dict[str, Tensor], config: ModelConfig
+    weights: dict[str, Tensor], config: ModelConfig, names: Mapping[str, str] | None = None
 ) -> tuple[ModelConfig, dict[str, Tensor]]:
-    """Foreign weights by our names, and the configuration completed from the weights.
+    """Foreign weights by our names, and the configuration completed from the weights. `names`: as
+    of `foreign_names`, for another family.
 
     Raises SourceError if the weights do not fit the configuration.
     """
@@ -72,7 +73,7 @@ def convert(
     config = dataclasses.replace(config, shared_embeddings=shared, output_bias=has_bias)
     if bias is not None and has_bias:
         ours["output.bias"] = bias.flatten()
-    names = foreign_names(config)
+    names = foreign_names(config) if names is None else names
     if missing := [theirs for theirs in names.values() if theirs not in weights]:
         raise SourceError(f"the weights lack {missing[0]}, which the configuration asks for")
     ours |= {name: weights[theirs] for name, theirs in names.items()}
@@ -105,12 +106,13 @@ def _embeddings(weights: dict[str, Tensor]) -> Embeddings:
     target = _first(weights, TARGET, SHARED, SOURCE)
     output = next((weights[name] for name in OUTPUTS if name in weights), target)
     found = {"src_embedding.tokens.weight": source}
-    if not _is_same(target, output):
-        apart = {"tgt_embedding.tokens.weight": target.clone(), "output.weight": output}
-        return Embeddings("none", {**found, **apart})
-    if not _is_same(source, target):
-        return Embeddings("target", {**found, "tgt_embedding.tokens.weight": target})
-    return Embeddings("all", found)
+    is_own, has_output = not _is_same(source, target), not _is_same(target, output)
+    if has_output:
+        found["output.weight"] = output
+    if is_own:
+        found["tgt_embedding.tokens.weight"] = target
+        return Embeddings("none" if has_output else "target", found)
+    return Embeddings("inputs" if has_output else "all", found)
 
 
 def _first(weights: dict[str, Tensor], *names: str) -> Tensor:
@@ -137,7 +139,7 @@ def _learned_positions(weights: dict[str, Tensor], config: ModelConfig) -> dict[
     return found
 
 
-def _check_shapes(ours: dict[str, Tensor], names: dict[str, str], config: ModelConfig) -> None:
+def _check_shapes(ours: dict[str, Tensor], names: Mapping[str, str], config: ModelConfig) -> None:
     for name, shape in weight_shapes(config).items():
         if ours[name].shape != shape:
             raise SourceError(

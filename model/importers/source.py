@@ -19,6 +19,7 @@ from model.values import is_file_name, is_whole_number, shown
 ACTIVATIONS: dict[str, Activation] = {
     "relu": "relu",
     "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
     "swish": "silu",
     "silu": "silu",
 }
@@ -113,6 +114,10 @@ class SourceDirectory:
         if not 1 <= value <= _MOST:
             raise self._wrong(name, f"from 1 to {_MOST}", value)
         return value
+
+    def number_or(self, name: str, default: int) -> int:
+        """A whole number of config.json that may be missing or null."""
+        return default if self.config.get(name) is None else self._number(name)
 
     def flag(self, name: str, default: bool) -> bool:
         """A boolean of config.json."""

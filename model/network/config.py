@@ -155,8 +155,8 @@ class ModelConfig:
 
     @property
     def fits_float16(self) -> bool:
-        """Whether the network may be computed in float16. Without layer norms on the way, the sums
-        of T5 grow beyond its largest number."""
+        """Whether the network may be computed in float16. The sums of T5, which has RMS norms,
+        exceed its largest number."""
         return self.norm_kind == "layer"
 
     @property

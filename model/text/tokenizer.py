@@ -49,6 +49,10 @@ class Tokenizer:
         control = (*self._config.tags.values(), *self._config.control)
         sides = {file: _read_vocabulary(*file, control) for file in dict.fromkeys(files)}
         self._source, self._target = sides[files[0]], sides[files[1]]
+        self._prefixes = {
+            language: self._source.encode_literally(text)
+            for language, text in self._config.prefixes.items()
+        }
         for piece in reserved_pieces(self._config.reserved):
             if not all(side.has_text(piece) for side in sides.values()):
                 raise TokenizerError(
@@ -103,7 +107,7 @@ class Tokenizer:
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]:
-        """Source ids with tags and eos.
+        """Source ids with tags, prefix and eos.
 
         The source language matters only if the layout includes its tag. Invisible characters are
         removed and every space becomes U+0020, unless the tokenizer uses another project's
@@ -115,13 +119,14 @@ class Tokenizer:
             "eos": [self._source.eos_id],
             "source_tag": self._tags(self._source, source_language),
             "target_tag": self._tags(self._source, target_language),
+            "prefix": self._prefixes.get(target_language, []),
         }
         return [token for part in self._config.source_layout for token in parts[part]]
 
     def source_spans(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[Span]:
-        """Where each id of `encode_source` stands in the text; `NOWHERE` for tags and eos."""
+        """Where each id of `encode_source` stands in the text; `NOWHERE` for all others."""
         cleaned = self._cleaned(text)
         chars = char_spans(text, is_cleaned=self._config.normalization == "nfc")
         (ids,) = self._source.encode([cleaned])
@@ -131,6 +136,7 @@ class Tokenizer:
             "eos": [NOWHERE],
             "source_tag": [NOWHERE for _ in self._tags(self._source, source_language)],
             "target_tag": [NOWHERE for _ in self._tags(self._source, target_language)],
+            "prefix": [NOWHERE for _ in self._prefixes.get(target_language, [])],
         }
         return [span for part in self._config.source_layout for span in parts[part]]
 
@@ -315,6 +321,11 @@ class Vocabulary:
             self._look_up(text) if unknown in ids else [table[i] for i in ids]
             for text, ids in zip(texts, encoded, strict=True)
         ]
+
+    def encode_literally(self, text: str) -> list[int]:
+        """Ids of a text that may have control pieces."""
+        pieces = self._model.encode(text, out_type=str)
+        return [self.ids.get(piece, self.unknown_id) for piece in pieces]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Start and end in the text of each of its ids, in code points."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from model.text.reserved import MAX_RESERVED
 from model.values import is_file_name, is_whole_number, shown
 
-Part = Literal["source_tag", "target_tag", "text", "eos"]
+Part = Literal["source_tag", "target_tag", "prefix", "text", "eos"]
 Normalization = Literal["nfc", "none"]
 
 
@@ -33,6 +33,7 @@ class TokenizerConfig:
     the tags that the model lacks; a translation begins with the tags of `target_layout`. `control`
     lists non-text pieces other than the tags and the usual four. `reserved` is the number of
     placeholders, and of tags of each kind, in both vocabularies (`model.text.reserved`).
+    `prefixes` maps target languages to the text before a source sentence.
     """
 
     source: str
@@ -45,6 +46,7 @@ class TokenizerConfig:
     tags: Mapping[str, str] = field(default_factory=dict)
     control: tuple[str, ...] = ()
     reserved: int = 0
+    prefixes: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TokenizerConfig:
@@ -91,6 +93,10 @@ class TokenizerConfig:
         for piece in (*self.tags, *self.tags.values(), *self.control):
             if not isinstance(piece, str) or not piece:
                 raise TokenizerError(f"tags and control must hold pieces, got {shown(piece)}")
+        if not isinstance(self.prefixes, Mapping) or not all(
+            isinstance(text, str) for text in self.prefixes.values()
+        ):
+            raise TokenizerError(f"prefixes must map languages to text, got {shown(self.prefixes)}")
         if not is_whole_number(self.reserved) or not 0 <= self.reserved <= MAX_RESERVED:
             raise TokenizerError(
                 f"reserved must be a number from 0 to {MAX_RESERVED}, got {shown(self.reserved)}"

@@ -207,11 +207,12 @@ class _OpenedModel(NamedTuple):
 
     def settled_plan(self) -> ModelPlan:
         """The plan with the precision that the model has, which its memory depends on."""
-        if self.factory.placement.is_gpu and self.plan.settings.precision == "auto":
-            try:
+        try:
+            if self.factory.placement.is_gpu and self.plan.settings.precision == "auto":
                 self.factory.choose_precision()
-            except (MemoryError, DeviceLost, OSError, ValueError) as error:
-                raise StartupError(f"{self.checkpoint.info.name}: {error}") from error
+            self.factory.require_precision()
+        except (MemoryError, DeviceLost, OSError, ValueError) as error:
+            raise StartupError(f"{self.checkpoint.info.name}: {error}") from error
         return dataclasses.replace(self.plan, placement=self.factory.placement)
 
 

@@ -94,15 +94,17 @@ class RunnerFactory:
         self._weights: dict[tuple[str, Precision], Transformer | PackedModel] = {}
 
     def choose_precision(self) -> None:
-        """On a GPU: keep to half precision unless the model overflows in it.
+        """On a GPU: keep to half precision unless the network or the model overflows in it.
 
         Raises MemoryError or DeviceLost."""
         from model.backends.pytorch.devices import has_bfloat16
 
         device = self.placement.devices[0]
-        wanted: list[Precision] = ["float16", "float32"]
+        wanted: list[Precision] = ["float32"]
         if all(map(has_bfloat16, self.placement.devices)):
-            wanted.insert(1, "bfloat16")
+            wanted.insert(0, "bfloat16")
+        if self._checkpoint.info.architecture.fits_float16:
+            wanted.insert(0, "float16")
 
         def translate(precision: Precision) -> list[Finished]:
             self._weights.clear()  # before those of the next precision take as much
@@ -112,6 +114,14 @@ class RunnerFactory:
         if (device, precision) not in self._weights:
             self._weights.clear()
         self.placement = self.placement._replace(precision=precision)
+
+    def require_precision(self) -> None:
+        """Raises ValueError if the network overflows in the precision."""
+        fits = self._checkpoint.info.architecture.fits_float16
+        if self.placement.precision == "float16" and not fits:
+            raise ValueError(
+                "precision must be bfloat16 or float32, got float16, which T5's sums overflow"
+            )
 
     def make_warm_runner(
         self, capacity: Capacity, device: str, num_workers: int, scheduling: str

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import sentencepiece
@@ -72,7 +73,9 @@ def make_corpus(directory: Path, tsv: Path) -> Corpus:
     )
 
 
-def train_sentencepiece(path: Path, texts: list[str], kind: str) -> Path:
+def train_sentencepiece(
+    path: Path, texts: list[str], kind: str, tags: str = "", **ids: int
+) -> Path:
     corpus = path.with_suffix(".txt")
     scripts = [text for name, text in SCRIPTS.items() if name not in ("unknown", "spaces")]
     corpus.write_text("\n".join([*texts, *scripts * 3]), encoding="utf-8")
@@ -85,6 +88,8 @@ def train_sentencepiece(path: Path, texts: list[str], kind: str) -> Path:
         character_coverage=0.98,
         num_threads=1,
         minloglevel=2,
+        user_defined_symbols=tags,
+        **ids,
     )
     return path
 
@@ -154,6 +159,8 @@ def make_originals(root: Path, corpus: Corpus, steps: int = STEPS) -> dict[str, 
             "m2m_100": m2m_100(root / "m2m_100", corpus, steps),
             "nllb": nllb(root / "nllb", corpus, steps),
             "mbart": mbart(root / "mbart", corpus, steps + steps // 2),
+            "madlad": madlad(root / "madlad", corpus, steps),
+            "t5": t5(root / "t5", corpus, steps),
         }
 
 
@@ -256,6 +263,88 @@ def mbart(directory: Path, corpus: Corpus, steps: int) -> Original:
     pairs = tagged_pairs(corpus, tokenizer)
     model = train_briefly(lambda: MBartForConditionalGeneration(config), pairs, steps)
     return _save(directory, model, tokenizer)
+
+
+class Pieces:
+    """A sentencepiece model as it comes, with the calls of a tokenizer of transformers, whose own
+    is fixed to the ids of the original T5."""
+
+    def __init__(self, model: Path) -> None:
+        self._processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+
+    def __call__(self, text: str) -> SimpleNamespace:
+        return SimpleNamespace(input_ids=self._processor.encode(text, add_eos=True))
+
+    def decode(self, ids: list[int], skip_special_tokens: bool) -> str:
+        return str(self._processor.decode(ids))
+
+
+TASK = "translate English to Chinese: "
+T5_SIZES = {"d_model": 32, "num_layers": 2, "num_heads": 4, "d_ff": 64, "dropout_rate": 0.0}
+
+
+def madlad(directory: Path, corpus: Corpus, steps: int) -> Original:
+    """MADLAD-400's layout: tags in the vocabulary, decoding from <unk>, an output of its own."""
+    directory.mkdir()
+    texts = [text for pair in corpus.pairs for text in pair]
+    tags = "<2en>,<2zh>,<2zh_Hant>,<2translate>"
+    model = train_sentencepiece(directory / "spiece.model", texts, "unigram", tags)
+    ids = {"decoder_start_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
+    pairs = prefixed_pairs(corpus, Pieces(model), "<2zh> ")
+    trained = train_briefly(lambda: t5_model("gated-gelu", False, 321, ids), pairs, steps)
+    original = _save(directory, trained, Pieces(model))
+    config = json.loads((directory / "config.json").read_text())
+    del config["scale_decoder_outputs"]  # the Hub's file says it so:
+    write_json(directory / "config.json", {**config, "tie_word_embeddings": False})
+    return original
+
+
+def t5(directory: Path, corpus: Corpus, steps: int) -> Original:
+    """The original T5's layout: tasks in config.json, and the embeddings as the output."""
+    from transformers import T5Tokenizer
+
+    directory.mkdir()
+    texts = [*(text for pair in corpus.pairs for text in pair), *[TASK] * 30]
+    model = train_sentencepiece(
+        directory / "spiece.model", texts, "unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1
+    )
+    write_json(directory / "tokenizer_config.json", {"extra_ids": 0})
+    tokenizer = T5Tokenizer.from_pretrained(directory, extra_ids=0)
+    ids = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
+    tasks = {"translation_en_to_zh": {"prefix": TASK}, "summarization": {"prefix": "sum up: "}}
+    pairs = prefixed_pairs(corpus, Pieces(model), TASK)
+    build = lambda: t5_model("relu", True, 324, {**ids, "task_specific_params": tasks})  # noqa: E731
+    return _save(directory, train_briefly(build, pairs, steps), tokenizer)
+
+
+def t5_model(feed_forward: str, is_tied: bool, vocab_size: int, options: dict[str, Any]) -> Any:
+    """Its heads are wider together than the rest, and some distances beyond the last bucket."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    config = T5Config(
+        **T5_SIZES,
+        **options,
+        vocab_size=vocab_size,
+        d_kv=12,
+        feed_forward_proj=feed_forward,
+        tie_word_embeddings=is_tied,
+        relative_attention_num_buckets=8,
+        relative_attention_max_distance=12,
+    )
+    model = T5ForConditionalGeneration(config)
+    if not is_tied:
+        output = torch.randn_like(model.lm_head.weight) * config.d_model**-0.5
+        model.lm_head.weight = torch.nn.Parameter(output)
+    return model
+
+
+def prefixed_pairs(
+    corpus: Corpus, tokenizer: Pieces, prefix: str
+) -> list[tuple[list[int], list[int]]]:
+    return [
+        (tokenizer(prefix + source).input_ids, tokenizer(target).input_ids)
+        for source, target in corpus.pairs
+    ]
 
 
 def tagged_pairs(corpus: Corpus, tokenizer: Any) -> list[tuple[list[int], list[int]]]:

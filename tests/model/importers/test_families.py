@@ -14,11 +14,12 @@ from model.decoding.sentence import Finished, SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 from model.trials.checkpoint import check_checkpoint
-from tests.model.importers.originals import SCRIPTS, Corpus, Original, padded
+from tests.model.importers.originals import SCRIPTS, TASK, Corpus, Original, padded
 from tests.model.network.reference import are_tied
 
-FAMILIES = ["marian", "tagged marian", "m2m_100", "nllb", "mbart"]
+FAMILIES = ["marian", "tagged marian", "m2m_100", "nllb", "mbart", "madlad", "t5"]
 LIMIT = 24
+PREFIXES = {"tagged marian": ">>cmn_Hans<< ", "madlad": "<2zh> ", "t5": TASK}
 SOURCE_TAGS = {
     "m2m_100": ("en", "zh"),
     "nllb": ("eng_Latn", "zho_Hans"),
@@ -42,8 +43,7 @@ def ours(family: str, imported: dict[str, Checkpoint]) -> Checkpoint:
 
 
 def original_ids(family: str, original: Original, text: str) -> list[int]:
-    tag = ">>cmn_Hans<< " if family == "tagged marian" else ""
-    return list(original.tokenizer(tag + text).input_ids)
+    return list(original.tokenizer(PREFIXES.get(family, "") + text).input_ids)
 
 
 def forced_id(family: str, original: Original) -> int | None:

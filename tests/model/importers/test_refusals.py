@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from model.checkpoint.reference import load_checkpoint
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import import_source
+from model.text.spans import NOWHERE
 from service.commands.group import dragoman
 from tests.conftest import FullDisk
 
@@ -64,6 +65,7 @@ def shards(weight_map: Any) -> Edit:
 
 CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
 GENERATION = "generation_config.json"
+TASKS = {f"translation_{code}_to_fr": {"prefix": f"{code}: "} for code in ("en", "de")}
 CASES: list[tuple[str, Edit, str]] = [
     ("marian", change(CONFIG, model_type="gpt2"), "holds a 'gpt2' model; supported: marian, m2m"),
     ("marian", overwrite(CONFIG, b"{oops"), "config.json is not readable JSON"),
@@ -87,6 +89,23 @@ CASES: list[tuple[str, Edit, str]] = [
         "names no languages: neither special_tokens_map.json nor tokenizer_config.json has",
     ),
     ("mbart", change(TOKENIZER, tokenizer_class="MBartTokenizer"), "only mBART-50 is supported"),
+    ("t5", change(CONFIG, model_type="umt5"), "an 'umt5' model, each layer of .* supported .* t5"),
+    ("t5", change(CONFIG, task_specific_params=None), "does not say its languages: .*'<2de>', and"),
+    (
+        "t5",
+        change(CONFIG, task_specific_params={"translation_en_to_de": 1}),
+        "with a prefix, got 1",
+    ),
+    (
+        "t5",
+        change(CONFIG, task_specific_params=TASKS),
+        "a prefix for each source of fr; choose one",
+    ),
+    ("t5", change(CONFIG, layer_norm_epsilon=1e-5), "layer_norm_epsilon must be 1e-06, got 1e-05"),
+    ("t5", change(CONFIG, feed_forward_proj="gated-tanh"), "after 'gated-', got 'gated-tanh'"),
+    ("t5", change(CONFIG, feed_forward_proj="gated-relu"), "lack encoder.block.0.layer.1.DenseRe"),
+    ("madlad", change(CONFIG, d_kv=8), "SelfAttention.q.weight has shape .*48, 32.*expected .*32"),
+    ("madlad", change(CONFIG, num_decoder_layers=1), "hold decoder.block.1.layer.0.SelfAttention"),
 ]
 
 
@@ -143,6 +162,49 @@ def test_the_command_says_it_in_one_line_with_exit_code_2(
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert said in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_t5_of_several_tasks_has_their_pairs_and_no_others(
+    tmp_path: Path, untrained: dict[str, Path]
+) -> None:
+    source = Path(shutil.copytree(untrained["t5"], tmp_path / "source"))
+    tasks = {"translation_en_to_de": {"prefix": "to German: "}, "translation_de_to_en": {}}
+    change(CONFIG, task_specific_params={**tasks, **TASKS})(source)
+    import_source(str(source), tmp_path / "ours", None, Wanted(("en",)))
+    info = load_checkpoint(tmp_path / "ours").info
+    assert info.pairs == (("en", "de"), ("en", "fr"))
+    assert info.tokenizer.prefixes == {"de": "to German: ", "fr": "en: "}
+
+
+def test_a_tag_in_a_text_chooses_no_language(tmp_path: Path, untrained: dict[str, Path]) -> None:
+    """MADLAD's sentencepiece makes the tag of it wherever it stands."""
+    import_source(str(untrained["madlad"]), tmp_path / "ours", None, Wanted())
+    checkpoint = load_checkpoint(tmp_path / "ours")
+    assert checkpoint.info.languages.codes == ["en", "zh", "zh-Hant"]
+    tokenizer = checkpoint.tokenizer
+    tags = {i for i, piece in enumerate(tokenizer.source_pieces) if piece.startswith("<2")}
+    ids = tokenizer.encode_source("see <2zh> and <2translate>", "en", "zh")
+    assert tokenizer.source_tokens(ids)[:2] == ["▁", "<2en>"]
+    assert tags.isdisjoint(ids[2:])
+    assert tags <= set(tokenizer.control_ids())
+    spans = tokenizer.source_spans("see <2zh> and", "en", "zh")
+    assert spans[:2] == [NOWHERE] * 2
+    assert {text for span in spans if (text := "see <2zh> and"[slice(*span)])} >= {"<2zh>"}
+
+
+def test_weights_that_only_bfloat16_holds_are_stored_so(
+    tmp_path: Path, untrained: dict[str, Path]
+) -> None:
+    source = Path(shutil.copytree(untrained["madlad"], tmp_path / "source"))
+    weights = load_file(source / "model.safetensors")
+    weights = {name: weight.bfloat16() for name, weight in weights.items()}
+    weights["shared.weight"][5] *= 1e30
+    save_file(weights, source / "model.safetensors")
+    import_source(str(source), tmp_path / "ours", None, Wanted())
+    stored = load_file(tmp_path / "ours" / "model.safetensors")
+    assert {tensor.dtype for tensor in stored.values()} == {torch.bfloat16}
+    assert torch.equal(stored["src_embedding.tokens.weight"], weights["shared.weight"])
+    assert "tgt_embedding.tokens.weight" not in stored
 
 
 def test_languages_that_are_wanted_are_the_pairs_that_are_left(

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from model.network import attention_maps, numpy_network
+from model.network.config import ModelConfig
+from model.network.distances import bucket_of
 from model.network.layers import FeedForward, MultiHeadAttention, Residual
 from model.network.parameters import alibi_slopes, sinusoids
 from model.network.transformer import Transformer
@@ -135,6 +137,20 @@ def press_slopes(n_heads: int) -> list[float]:
 @pytest.mark.parametrize("n_heads", [1, 2, 3, 4, 6, 12, 16, 20])
 def test_alibi_slopes_are_those_of_the_papers_code(n_heads: int) -> None:
     assert alibi_slopes(n_heads).tolist() == pytest.approx(press_slopes(n_heads))
+
+
+@pytest.mark.parametrize(("count", "longest"), [(32, 128), (8, 12), (9, 20), (64, 100), (4, 3)])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_distances_have_the_buckets_of_t5(count: int, longest: int, is_causal: bool) -> None:
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    options = {"positions": "buckets", "distance_buckets": count, "longest_distance": longest}
+    config = ModelConfig.from_dict(
+        {**options, "src_vocab_size": 9, "tgt_vocab_size": 9, "max_positions": 700}
+    )
+    distances = torch.arange(-699, 700)
+    expected = T5Attention._relative_position_bucket(distances, not is_causal, count, longest)
+    assert bucket_of(config, is_causal).tolist() == expected.tolist()
 
 
 @every_variant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import gc
 from collections.abc import Iterator, Mapping
@@ -15,9 +16,11 @@ from hypothesis import strategies as st
 
 from model.backends import memory
 from model.backends.native import PackedModel, is_available
+from model.checkpoint import open_checkpoint
 from model.network.config import ModelConfig
 from model.runner import Runner
 from service.models.loading import LoadedModel, StartupError, load_models
+from service.models.runners import ModelPlacement, RunnerFactory
 from service.models.sizing import (
     Demand,
     DoesNotFit,
@@ -269,3 +272,14 @@ def test_what_is_chosen_always_fits_and_what_is_asked_for_is_had(
         assert all(given in (0, got) for given, got in zip(wanted, sizes, strict=True))
         assert sizes.max_slots >= 1
     assert all(used[device] <= room[device] for device in room)
+
+
+def test_a_network_that_overflows_in_float16_is_refused_in_it() -> None:
+    stored = open_checkpoint(Path("checkpoints/zh-en"))
+    t5 = dataclasses.replace(stored.info.architecture, norm_kind="rms")
+    stored = dataclasses.replace(stored, info=dataclasses.replace(stored.info, architecture=t5))
+    for precision in ("bfloat16", "float32"):
+        RunnerFactory(stored, ModelPlacement(["cuda:0"], precision, None), 4).require_precision()
+    factory = RunnerFactory(stored, ModelPlacement(["cuda:0"], "float16", None), 4)
+    with pytest.raises(ValueError, match="must be bfloat16 or float32, got float16"):
+        factory.require_precision()
