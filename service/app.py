@@ -29,7 +29,7 @@ from service.http.route_table import PATHS, DescribedApp, install_routes
 from service.http.routes import pages
 from service.http.state import ServerState
 from service.models.loading import LoadedModel, StartupError
-from service.models.registry import ModelRegistry
+from service.models.local_models import LocalModels
 from service.models.served import ServedModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
@@ -56,7 +56,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     Raises StartupError.
     """
     metrics = Metrics()
-    return create_app_over(settings, ModelRegistry(settings, models, metrics), metrics)
+    return create_app_over(settings, LocalModels(settings, models, metrics), metrics)
 
 
 def create_app_over(

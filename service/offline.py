@@ -26,7 +26,7 @@ from service.documents.file_translator import (
 )
 from service.errors import ServiceError
 from service.models.loading import LoadedModel, load_models
-from service.models.registry import ModelRegistry
+from service.models.local_models import LocalModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
@@ -82,7 +82,7 @@ class OfflineTranslator:
         reads and writes files; None is in processes of their own."""
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
         settings, loaded = load_offline(paths, options)
-        self._models = ModelRegistry(settings, loaded, Metrics())
+        self._models = LocalModels(settings, loaded, Metrics())
         self._dispatcher = self._models.dispatcher
         twice_full = 2 * max(model.sizes.max_slots for model in loaded)
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)

@@ -13,8 +13,9 @@ from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchEntry, BatchLoop
 from service.engine.interfaces import EngineRunner
+from service.engine.pooled_engine import PooledEngine
 from service.engine.schedule import Schedule
-from service.engine.sentence_engine import NO_ROOM, Room, SentenceEngine
+from service.engine.sentence_engine import NO_ROOM, Room
 from service.engine.sentence_task import CancelReason, EngineRequest, SentenceTask, most_work
 from service.engine.sharing import SharedSentences
 from service.engine.worker import NICENESS, Worker
@@ -36,7 +37,7 @@ class EngineLimits:
     cache_bytes: int = 0
 
 
-class Engine(SentenceEngine):
+class Engine(PooledEngine):
     """An engine whose workers are threads of this process."""
 
     def __init__(

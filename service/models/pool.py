@@ -23,7 +23,7 @@ from typing import Generic, TypeVar
 
 from model.backends.memory import give_memory_back
 from model.checkpoint import is_damage
-from service.engine.engine import Engine
+from service.engine.pooled_engine import PooledEngine
 from service.engine.ticket import Ticket
 from service.engine.worker import lower_own_priority
 from service.errors import Draining, Loading, NotReady, ServiceError
@@ -60,7 +60,12 @@ class ModelPool(Generic[LoadedT]):
         self._load_lock, self._freed = asyncio.Lock(), asyncio.Event()
 
     @property
-    def engines(self) -> dict[str, Engine]:
+    def loaded(self) -> dict[str, LoadedT]:
+        """Those of the offered models that are in memory, by name."""
+        return {name: one.resident.loaded for name, one in self.models.items() if one.resident}
+
+    @property
+    def engines(self) -> dict[str, PooledEngine]:
         """Those of the offered models in memory, by name."""
         return {name: engine for name, model in self.models.items() if (engine := model.engine)}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from service.engine.engine import Engine
+from service.engine.pooled_engine import PooledEngine
 from service.observability.metrics import ModelMetrics
 
 
@@ -15,7 +15,7 @@ class Loaded(Protocol):
     """A model in memory."""
 
     @property
-    def engine(self) -> Engine: ...
+    def engine(self) -> PooledEngine: ...
 
 
 LoadedT = TypeVar("LoadedT", bound=Loaded)
@@ -64,7 +64,7 @@ class PooledModel(Generic[LoadedT]):
     is_damaged: bool = False
 
     @property
-    def engine(self) -> Engine | None:
+    def engine(self) -> PooledEngine | None:
         """None: it is not in memory."""
         return None if self.resident is None else self.resident.loaded.engine
 

@@ -13,56 +13,47 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from typing import Generic
 
-from model.backends.device_lost import DeviceLost
-from service.engine.worker import NICENESS
 from service.errors import InvalidField, NotReady, shown
-from service.models.loading import LoadedModel, StartupError, memory_limit
+from service.models.loading import StartupError
 from service.models.pool import ModelPool
-from service.models.served import Batches, ModelState
+from service.models.served import ModelState
 from service.models.sizing import DoesNotFit, shown_bytes
 from service.models.store import ModelStore, StoreContents, StoredModel
-from service.models.versions import ModelMaker, ModelVersion, ServedTranslator
-from service.observability.metrics import Metrics
+from service.models.versions import ModelVersion, ServedT, VersionMaker
 from service.periodic import repeated
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
 from service.translation.routing import Routes
 
 _logger = logging.getLogger(__name__)
-_USUAL_LOADED = 4
-"""The cache of sentences is divided for this many models of a store in memory."""
 _SCAN_SECONDS = 5.0
 
 
-class ModelRegistry:
+class ModelRegistry(Generic[ServedT]):
     """Owns what is offered; the dispatcher and the pool follow it."""
 
     def __init__(
         self,
         settings: Settings,
-        pinned: Sequence[LoadedModel],
-        metrics: Metrics,
-        niceness: int = NICENESS,
+        maker: VersionMaker[ServedT],
+        own: Sequence[ModelVersion[ServedT]],
+        store: ModelStore | None,
+        limit: int,
     ) -> None:
-        """Load the pinned models and those to preload; `running` starts their engines. `niceness`:
-        of the workers. Raises StartupError."""
+        """`own`: the models of the setting model; `limit`: bytes of all models in memory. Raises
+        StartupError."""
         self._preload = settings.preload
         self._prefers_store = settings.prefers_directory
-        self._store = ModelStore(settings.models_dir) if settings.models_dir else None
-        num_bytes = sum(model.num_bytes for model in pinned)
-        limit = memory_limit(settings) if self._store else num_bytes
-        usual_loaded = len(pinned) + (_USUAL_LOADED if self._store else 0)
-        self._metrics = metrics
-        self._maker = ModelMaker(settings, metrics, limit, usual_loaded, niceness)
-        self._own = [self._maker.of_setting(model) for model in pinned]
-        self._stored: dict[str, ModelVersion] = {}
+        self._maker, self._own, self._store = maker, own, store
+        self._stored: dict[str, ModelVersion[ServedT]] = {}
         self._unloadable: dict[str, tuple[str, str]] = {}
         """Versions that cannot be loaded and why, by name."""
         self._told: Mapping[str, str] = {}
         """The faults that were logged, by name."""
         self._changing = asyncio.Lock()
-        self.pool: ModelPool[ServedTranslator] = ModelPool(limit, settings.max_waiting_sentences)
+        self.pool: ModelPool[ServedT] = ModelPool(limit, settings.max_waiting_sentences)
         self.dispatcher = Dispatcher([], self.pool, settings.max_beam_size)
         self._begin()
 
@@ -77,9 +68,14 @@ class ModelRegistry:
             yield
 
     @property
-    def offered(self) -> list[ModelVersion]:
+    def offered(self) -> list[ModelVersion[ServedT]]:
         """All models in order of their routes."""
         return self._ordered(self._stored)
+
+    @property
+    def pinned(self) -> list[ModelVersion[ServedT]]:
+        """Those that never leave."""
+        return [version for version in self.offered if version.pooled.is_pinned]
 
     @property
     def names(self) -> Sequence[str]:
@@ -100,21 +96,8 @@ class ModelRegistry:
     def refuse_new_work(self) -> None:
         self.pool.refuse_new_work()
 
-    async def stop(self) -> None:
-        """Wait until the engines end, too."""
-        await asyncio.to_thread(self.pool.stop)
-
     def states(self) -> list[ModelState]:
         return [_state_of(version) for version in self.offered]
-
-    async def batches(self, since: float) -> Batches:
-        return Batches.of(self.pool.engines, since)
-
-    async def render_metrics(self) -> bytes:
-        return self._metrics.render()
-
-    async def render_engines(self) -> bytes:
-        return self._metrics.render_engines()
 
     async def follow_store(self) -> None:
         """Offer the models that the store has now, in their current versions. A model in memory
@@ -166,7 +149,7 @@ class ModelRegistry:
     def _servable(self) -> StoreContents:
         """What the store has and this server can serve. Raises OSError."""
         found = self._store.contents() if self._store else StoreContents({}, {})
-        pinned = {one.name: one.num_bytes for one in self.offered if one.pooled.is_pinned}
+        pinned = {one.name: one.num_bytes for one in self.pinned}
         models, faults = {}, dict(found.faults)
         for name, stored in found.models.items():
             try:
@@ -206,7 +189,7 @@ class ModelRegistry:
         for new in to_load:
             await self._offer_version(new)
 
-    async def _offer_version(self, new: ModelVersion) -> bool:
+    async def _offer_version(self, new: ModelVersion[ServedT]) -> bool:
         """Offer a version, once it is loaded if it must be -> whether it could be."""
         stored = {**self._stored, new.name: new}
         routes = await _routes_over(self._ordered(stored))
@@ -219,13 +202,13 @@ class ModelRegistry:
         self._switch(stored, routes)
         return True
 
-    def _needs_load(self, new: ModelVersion) -> bool:
+    def _needs_load(self, new: ModelVersion[ServedT]) -> bool:
         """Whether it is loaded before it is offered: it is pinned, or takes the place of a version
         in memory."""
         old = self._stored.get(new.name)
         return new.pooled.is_pinned or (old is not None and old.pooled.resident is not None)
 
-    def _ordered(self, stored: Mapping[str, ModelVersion]) -> list[ModelVersion]:
+    def _ordered(self, stored: Mapping[str, ModelVersion[ServedT]]) -> list[ModelVersion[ServedT]]:
         """Those of the setting model in its order, then those of the store, the cheapest first; or
         these first."""
         of_store = sorted(stored.values(), key=lambda one: (one.languages.work, one.name))
@@ -233,18 +216,18 @@ class ModelRegistry:
             return [*of_store, *self._own]
         return [*self._own, *of_store]
 
-    def _switch(self, stored: dict[str, ModelVersion], routes: Routes) -> None:
+    def _switch(self, stored: dict[str, ModelVersion[ServedT]], routes: Routes) -> None:
         """Offer these models of the store from now on. `routes`: over them and the server's own."""
         self._stored = stored
         self.pool.offer(version.pooled for version in self.offered)
         self.dispatcher.routes = routes
 
-    def _version_of(self, stored: StoredModel) -> ModelVersion:
+    def _version_of(self, stored: StoredModel) -> ModelVersion[ServedT]:
         assert self._store is not None
         return self._maker.of_store(self._store, stored, is_pinned=stored.name in self._preload)
 
     def _begin(self) -> None:
-        """Offer the models, with those in memory that never leave. Raises StartupError."""
+        """Offer what the store has. Raises StartupError."""
         try:
             found = self._servable()
         except OSError as error:
@@ -262,25 +245,16 @@ class ModelRegistry:
                 f"{self._store.directory} holds no model that can be served; "
                 "`dragoman models pull` adds one"
             )
-        pinned = [version for version in offered if version.pooled.is_pinned]
-        num_bytes = sum(version.num_bytes for version in pinned)
+        num_bytes = sum(version.num_bytes for version in offered if version.pooled.is_pinned)
         if num_bytes > self.pool.limit:
             raise StartupError(
                 f"the models that never leave need {shown_bytes(num_bytes)}, and "
                 f"memory_limit is {shown_bytes(self.pool.limit)}"
             )
-        for version in pinned:
-            self._load_now(version)
         self._switch(stored, Routes([version.languages for version in offered]))
 
-    def _load_now(self, version: ModelVersion) -> None:
-        try:
-            self.pool.load_now(version.pooled)
-        except (MemoryError, OSError, ValueError, DeviceLost) as error:
-            raise StartupError(f"{version.name}: {error}") from error
 
-
-async def _routes_over(offered: Iterable[ModelVersion]) -> Routes:
+async def _routes_over(offered: Iterable[ModelVersion[ServedT]]) -> Routes:
     """The routes with what /languages needs, which takes a while to compute."""
 
     def make() -> Routes:
@@ -291,7 +265,7 @@ async def _routes_over(offered: Iterable[ModelVersion]) -> Routes:
     return await asyncio.to_thread(make)
 
 
-def _state_of(version: ModelVersion) -> ModelState:
+def _state_of(version: ModelVersion[ServedT]) -> ModelState:
     offered, model = version
     held = model.resident
     return ModelState(

@@ -1,14 +1,15 @@
-"""Make the versions of models that are offered: how each is loaded, with an engine of its own."""
+"""The versions of models that are offered: how each is loaded, with an engine of its own."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from model.checkpoint import CheckpointInfo
 from service import __version__
 from service.engine.engine import Engine, EngineLimits
+from service.engine.pooled_engine import PooledEngine
 from service.engine.worker import Worker
 from service.models.loading import LoadedModel, open_within, plan_model
 from service.models.pooled import Loadable, PooledModel
@@ -19,11 +20,18 @@ from service.settings import Settings
 from service.translation.routing import OfferedModel
 from service.translation.translator import TranslationModel, Translator
 
+_USUAL_OF_A_STORE = 4
 _MOST_REBUILDS = 5
 """Failed rebuilds in a row after which a process with a GPU ends: in a new one the GPU may work."""
 
 
 class ServedTranslator(Translator):
+    """A translator of a model that comes into memory and leaves it."""
+
+    engine: PooledEngine
+
+
+class LocalTranslator(ServedTranslator):
     """A translator whose engine is in this process."""
 
     engine: Engine
@@ -32,11 +40,14 @@ class ServedTranslator(Translator):
         super().__init__(model, engine)
 
 
-class ModelVersion(NamedTuple):
+ServedT = TypeVar("ServedT", bound=ServedTranslator)
+
+
+class ModelVersion(NamedTuple, Generic[ServedT]):
     """A version of a model: its languages, and its place in the pool."""
 
     languages: OfferedModel
-    pooled: PooledModel[ServedTranslator]
+    pooled: PooledModel[ServedT]
 
     @property
     def name(self) -> str:
@@ -52,8 +63,27 @@ class ModelVersion(NamedTuple):
         return self.pooled.loadable.num_bytes
 
 
-class ModelMaker:
-    """Makes versions of models, none of which is loaded yet."""
+def usually_loaded(settings: Settings, num_pinned: int) -> int:
+    """The models in memory that the cache of sentences is divided for."""
+    return num_pinned + (_USUAL_OF_A_STORE if settings.models_dir else 0)
+
+
+class VersionMaker(Protocol[ServedT]):
+    """Makes versions of the models of a store, none of which is loaded yet."""
+
+    def of_store(
+        self, store: ModelStore, stored: StoredModel, *, is_pinned: bool
+    ) -> ModelVersion[ServedT]:
+        """Raises DoesNotFit or StartupError."""
+        ...
+
+    def num_bytes(self, stored: StoredModel) -> int:
+        """The memory of a model of the store. Raises DoesNotFit or StartupError."""
+        ...
+
+
+class LocalVersions:
+    """Makes versions of models that are loaded into this process."""
 
     def __init__(
         self, settings: Settings, metrics: Metrics, limit: int, usual_loaded: int, niceness: int
@@ -65,14 +95,16 @@ class ModelMaker:
         self._busy_workers: set[Worker] = set()
         self._niceness = niceness
 
-    def of_setting(self, model: LoadedModel) -> ModelVersion:
+    def of_setting(self, model: LoadedModel) -> ModelVersion[LocalTranslator]:
         """A model of the setting model, which is pinned."""
-        loadable = Loadable("", lambda: functools.partial(self._serve, model), model.num_bytes)
+        loadable = Loadable("", lambda: functools.partial(self.serve, model), model.num_bytes)
         metrics = self._metrics.of_model(model.name)
         pooled = PooledModel(model.name, loadable, metrics, is_pinned=True)
         return ModelVersion(offered_model(model), pooled)
 
-    def of_store(self, store: ModelStore, stored: StoredModel, *, is_pinned: bool) -> ModelVersion:
+    def of_store(
+        self, store: ModelStore, stored: StoredModel, *, is_pinned: bool
+    ) -> ModelVersion[LocalTranslator]:
         """A model of the store. Raises DoesNotFit or StartupError."""
         metrics = self._metrics.of_model(stored.name)
         loadable = Loadable(
@@ -82,20 +114,20 @@ class ModelMaker:
             stored.num_bytes,
         )
         pooled = PooledModel(stored.name, loadable, metrics, is_pinned)
-        return ModelVersion(_languages_of(stored.info), pooled)
+        return ModelVersion(languages_of(stored.info), pooled)
 
     def num_bytes(self, stored: StoredModel) -> int:
         """The memory of a model of the store. Raises DoesNotFit or StartupError."""
         plan = plan_model(stored.path, stored.info, self._settings)
         return plan.num_bytes(plan.sizes_within(self._limit)) + self._cache_bytes
 
-    def _open(self, store: ModelStore, stored: StoredModel) -> Callable[[], ServedTranslator]:
+    def _open(self, store: ModelStore, stored: StoredModel) -> Callable[[], LocalTranslator]:
         load = open_within(stored.path, self._settings, self._limit)
         store.require_current(stored)
         store.note_use(stored.name)
-        return lambda: self._serve(load())
+        return lambda: self.serve(load())
 
-    def _serve(self, model: LoadedModel) -> ServedTranslator:
+    def serve(self, model: LoadedModel) -> LocalTranslator:
         """The model with its engine, which is not started."""
         settings, metrics = self._settings, self._metrics.of_model(model.name)
         bounds = EngineLimits(
@@ -115,7 +147,7 @@ class ModelMaker:
             niceness=self._niceness,
         )
         metrics.describe_model(__version__, model.device, model.precision, model.instruction_set)
-        return ServedTranslator(model, engine)
+        return LocalTranslator(model, engine)
 
 
 def offered_model(model: TranslationModel) -> OfferedModel:
@@ -124,6 +156,7 @@ def offered_model(model: TranslationModel) -> OfferedModel:
     return OfferedModel(model.name, model.pairs, model.own_codes, model.decoding, work)
 
 
-def _languages_of(info: CheckpointInfo) -> OfferedModel:
+def languages_of(info: CheckpointInfo) -> OfferedModel:
+    """The same, of a model that is not loaded."""
     work = work_per_token(info.architecture)
     return OfferedModel(info.name, info.pairs, info.own_codes, info.decoding, work)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from service.engine.engine import Engine
 from service.models.loading import LoadedModel, load_models
-from service.models.registry import ModelRegistry
+from service.models.local_models import LocalModels
 from service.models.served import Batches
 from service.observability.metrics import Metrics
 from service.processes.control import ChildEnd
@@ -29,16 +29,17 @@ def run_engine(settings: Settings, models: Sequence[LoadedModel] | None, line: C
         models = load_models(settings)
         _logger.info("it has %s in memory", ", ".join(model.summary for model in models))
     metrics = Metrics()
-    registry = ModelRegistry(settings, models, metrics, niceness=0)
+    registry = LocalModels(settings, models, metrics, niceness=0)
     gc.freeze()
     asyncio.run(_serve(registry, {one.name: one.num_bytes for one in models}, metrics, line))
     return 0
 
 
 async def _serve(
-    registry: ModelRegistry, num_bytes: Mapping[str, int], metrics: Metrics, line: ChildEnd
+    registry: LocalModels, num_bytes: Mapping[str, int], metrics: Metrics, line: ChildEnd
 ) -> None:
-    is_ending, engines = asyncio.Event(), registry.pool.engines
+    is_ending = asyncio.Event()
+    engines = {name: model.engine for name, model in registry.pool.loaded.items()}
     async with registry.running():
         server = EngineServer(engines, num_bytes, _answers(engines, metrics))
         async with server.running():

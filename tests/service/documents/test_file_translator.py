@@ -25,7 +25,7 @@ from service.errors import (
     TranslationFailed,
     UnsupportedLanguage,
 )
-from service.models.registry import ModelRegistry
+from service.models.local_models import LocalModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.job import TranslationJob
@@ -41,7 +41,7 @@ class Wired:
     def __init__(self, max_characters: int, max_waiting: int) -> None:
         self.runner = FakeRunner()
         settings = Settings(max_waiting_sentences=max_waiting)
-        models = ModelRegistry(settings, [fake_model(self.runner)], Metrics())
+        models = LocalModels(settings, [fake_model(self.runner)], Metrics())
         self.dispatcher = models.dispatcher
         (self.engine,) = models.pool.engines.values()
         self.files = FileTranslator(self.dispatcher, DocumentBounds(max_characters))

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from service.app import create_app
 from service.models.loading import load_models
-from service.models.registry import ModelRegistry
+from service.models.local_models import LocalModels
 from service.models.store import ModelStore
 from service.observability.metrics import Metrics
 from service.settings import BUNDLED, Settings
@@ -365,7 +365,7 @@ def test_models_of_the_store_take_pairs_from_the_bundled_ones_but_not_from_named
     store, own = workshop.make("tiny", PAIRS, 0).parent, fake_model(FakeRunner())
     for model, first in ((BUNDLED, "tiny"), ((Path("own"),), own.name)):
         given = Settings.model_validate({"models_dir": store, "model": model, **SMALL})
-        registry = ModelRegistry(given, [own], Metrics())
+        registry = LocalModels(given, [own], Metrics())
         assert registry.offered[0].name == first
         assert {version.name for version in registry.offered} == {"tiny", own.name}
 

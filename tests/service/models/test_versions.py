@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from model.decoding.sentence import SourceSentence
-from service.models.registry import ModelRegistry
+from service.models.local_models import LocalModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, eventually, fake_model, sentence
@@ -24,7 +24,7 @@ async def test_the_scheduling_of_the_settings_says_who_goes_first(
 ) -> None:
     runner = FakeRunner(max_slots=1)
     settings = Settings.model_validate({"scheduling": scheduling, "cache_bytes": 0})
-    models = ModelRegistry(settings, [fake_model(runner)], Metrics())
+    models = LocalModels(settings, [fake_model(runner)], Metrics())
     async with models.running():
         engine = models.pool.engines["fake"]
         runner.gate.clear()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.models.registry import ModelRegistry
+from service.models.local_models import LocalModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.job import TranslationJob
@@ -103,7 +103,7 @@ def branches_of(flows: Iterable[TextPart | Flow]) -> list[str]:
 
 async def translated(texts: Sequence[CodedText]) -> list[CodedText | None]:
     """Their translations by a model that puts small letters in capitals."""
-    models = ModelRegistry(Settings(), [fake_model(FakeRunner())], Metrics())
+    models = LocalModels(Settings(), [fake_model(FakeRunner())], Metrics())
     (engine,) = models.pool.engines.values()
     engine.start()
     try:

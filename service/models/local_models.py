@@ -1,0 +1,56 @@
+"""Models that this process has in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from model.backends.device_lost import DeviceLost
+from service.engine.worker import NICENESS
+from service.models.loading import LoadedModel, StartupError, memory_limit
+from service.models.registry import ModelRegistry
+from service.models.served import Batches
+from service.models.store import ModelStore
+from service.models.versions import LocalTranslator, LocalVersions, usually_loaded
+from service.observability.metrics import Metrics
+from service.settings import Settings
+
+
+class LocalModels(ModelRegistry[LocalTranslator]):
+    """Models whose engines are in this process."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        pinned: Sequence[LoadedModel],
+        metrics: Metrics,
+        niceness: int = NICENESS,
+    ) -> None:
+        """Load the pinned models and those to preload; `running` starts their engines. `niceness`:
+        of the workers. Raises StartupError."""
+        self._metrics = metrics
+        store = ModelStore(settings.models_dir) if settings.models_dir else None
+        num_bytes = sum(model.num_bytes for model in pinned)
+        limit = memory_limit(settings) if store else num_bytes
+        usual = usually_loaded(settings, len(pinned))
+        maker = LocalVersions(settings, metrics, limit, usual, niceness)
+        super().__init__(settings, maker, [*map(maker.of_setting, pinned)], store, limit)
+        for version in self.pinned:
+            try:
+                self.pool.load_now(version.pooled)
+            except (MemoryError, OSError, ValueError, DeviceLost) as error:
+                raise StartupError(f"{version.name}: {error}") from error
+
+    async def stop(self) -> None:
+        """Wait until the engines end, too."""
+        await asyncio.to_thread(self.pool.stop)
+
+    async def batches(self, since: float) -> Batches:
+        engines = {name: model.engine for name, model in self.pool.loaded.items()}
+        return Batches.of(engines, since)
+
+    async def render_metrics(self) -> bytes:
+        return self._metrics.render()
+
+    async def render_engines(self) -> bytes:
+        return self._metrics.render_engines()
