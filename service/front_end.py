@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from service.app import create_app_over, drain
 from service.observability.metrics import Metrics
@@ -22,15 +22,15 @@ def run_front_end(
     name: str,
     settings: Settings,
     models: Sequence[TranslationModel],
-    engine_names: Sequence[str],
+    engines: Mapping[str, Settings],
     num_front_ends: int,
     listeners: list[socket.socket],
     line: ChildEnd,
 ) -> int:
     """Serve until the parent says to drain -> the exit code. Raises StartupError.
 
-    `name`: of the process; `engine_names`: of those that have the models in memory;
-    `num_front_ends`: with this one.
+    `name`: of the process; `models`: what the engines have from the start; `engines`: the settings
+    of each, by name; `num_front_ends`: with this one.
     """
     metrics = Metrics()
     hub = RemoteHub(metrics) if num_front_ends > 1 else None
@@ -41,9 +41,7 @@ def run_front_end(
         server.begin_drain()
 
     commands = {DRAIN: begin_drain}
-    remote = RemoteModels(
-        models, metrics, settings.max_beam_size, name, engine_names, line, commands, hub
-    )
+    remote = RemoteModels(settings, models, metrics, name, engines, line, commands, hub)
     commons = None if hub is None else hub.commons(settings)
     app = create_app_over(settings, remote, metrics, commons)
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)

@@ -135,13 +135,13 @@ class Settings(_Described):
     """Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, amx (x86-64),
     neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has."""
     one_process: bool = False
-    """Do everything in one process, as on one core and with models_dir."""
+    """Do everything in one process, as on one core."""
     engines: Annotated[int, Field(ge=0, le=256)] = 0
     """Engine processes, each with a share of cores, GPU memory and limits. 0: one for each GPU,
-    else for each four cores; none with PyTorch on a CPU."""
+    else for each four cores; none with PyTorch on a CPU. With models_dir a GPU has none."""
     front_ends: Annotated[int, Field(ge=0, le=256)] = 0
     """Processes for HTTP and texts. 0: one for each engine; for a GPU eight, at most half of the
-    cores."""
+    cores. With models_dir there is one."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads of the model. 0: one per core, within the container's share."""
     workers: Annotated[int, Field(ge=0, le=64)] = 0

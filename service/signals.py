@@ -25,13 +25,13 @@ def end_at_once(number: int, frame: FrameType | None = None) -> None:
     os._exit(128 + number)
 
 
-def end_after_failure(reason: str) -> None:
-    """Log the reason and end the process with `EXIT_DEVICE_LOST`, so that a supervisor starts a new
-    one. Call it outside the event loop: answers to clients still leave within a second."""
+def end_after_failure(reason: str, code: int = EXIT_DEVICE_LOST) -> None:
+    """Log the reason and end the process with this code; with the usual one a supervisor starts a
+    new one. Call it outside the event loop: answers to clients still leave within a second."""
     _logger.critical("the process ends: %s", reason)
     time.sleep(_ANSWER_SECONDS)
     logging.shutdown()
-    os._exit(EXIT_DEVICE_LOST)
+    os._exit(code)
 
 
 def end_at_once_on_sigterm() -> None:

@@ -104,9 +104,8 @@ def _one(
 
     app = create_app(settings, models)
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
-    num_stored = app.state.server.models.num_stored
-    stored = [f"{num_stored} models of the store on demand"] if num_stored else []
-    _say_what_is_served(listeners[0], [*(one.summary for one in models), *stored])
+    described = [*(one.summary for one in models), *_on_demand(settings)]
+    _say_what_is_served(listeners[0], described)
     shared = listeners[0] if settings.share_port else None
     server = Server(config, lambda: drain(app, settings.drain_seconds), shared)
 
@@ -135,6 +134,8 @@ def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
             model.read_weights()
     models = describe_models(settings) if shared is None else shared
     num_front_ends = topology.num_front_ends
+    if settings.front_ends > num_front_ends:
+        _logger.warning("models on demand have one front end, not %d", settings.front_ends)
     listeners = {
         f"front-end-{i}": own for i, own in enumerate(_listeners(settings, num_front_ends))
     }
@@ -149,7 +150,7 @@ def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
     def front_end(name: str, line: ChildEnd) -> int:
         _begin(name)
         own = settings_of_front_end(settings, num_front_ends)
-        return run_front_end(name, own, models, [*engines], num_front_ends, listeners[name], line)
+        return run_front_end(name, own, models, engines, num_front_ends, listeners[name], line)
 
     def hub(name: str, line: ChildEnd) -> int:
         _begin(name)
@@ -163,6 +164,7 @@ def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
                 one.close()
 
     described = [one.name for one in models] if shared is None else [one.summary for one in shared]
+    described += _on_demand(settings)
     _say_what_is_served(listener, described)
     children = [Child(name, engine, "engine") for name in engines]
     if num_front_ends > 1:
@@ -191,6 +193,10 @@ def _listeners(settings: Settings, count: int = 1) -> list[list[socket.socket]]:
     if settings.metrics_port is not None:
         metrics.append(_bind(settings.metrics_host, settings.metrics_port))
     return [[one, *metrics] for one in own]
+
+
+def _on_demand(settings: Settings) -> list[str]:
+    return [f"the models of {settings.models_dir} on demand"] if settings.models_dir else []
 
 
 def _say_what_is_served(listener: socket.socket, described: Iterable[str]) -> None:

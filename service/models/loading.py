@@ -165,20 +165,32 @@ def load_models(settings: Settings, beam_size: int | None = None) -> list[Loaded
 def describe_models(settings: Settings) -> list[TranslationModel]:
     """The checkpoints that the settings name, for a process whose engines are in others: it reads
     no weights and uses no GPU. Raises StartupError."""
+    from service.models.runners import ModelPlacement
+
+    placement = ModelPlacement([settings.device], "float32", "eager")
     try:
-        return [_described(path, settings) for path in settings.pinned_models]
+        return [_described(path, settings, placement) for path in settings.pinned_models]
     except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
 
 
-def _described(path: Path, settings: Settings) -> TranslationModel:
+def describe(path: Path, settings: Settings) -> TranslationModel:
+    """The same of a checkpoint of a store. Raises ValueError or OSError, among them CheckpointError
+    for damaged files."""
+    return _described(path, settings, placement_of(settings))
+
+
+def _described(path: Path, settings: Settings, placement: ModelPlacement) -> TranslationModel:
+    """A trace of the search reads the weights each time."""
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
-    from service.models.runners import ModelPlacement, RunnerFactory
+    from service.models.runners import RunnerFactory
+
+    def make_factory() -> RunnerFactory:
+        return RunnerFactory(checkpoint, placement, settings.max_beam_size)
 
     checkpoint = open_checkpoint(resolve_checkpoint(path))
-    info, placement = checkpoint.info, ModelPlacement([settings.device], "float32", "eager")
-    factory = RunnerFactory(checkpoint, placement, settings.max_beam_size)
+    info = checkpoint.info
     return TranslationModel(
         name=info.name,
         pairs=info.pairs,
@@ -186,7 +198,7 @@ def _described(path: Path, settings: Settings) -> TranslationModel:
         decoding=info.decoding,
         tokenizer=checkpoint.tokenizer,
         max_source_tokens=info.source_limit(settings.max_source_tokens or None),
-        inspected=_inspected(checkpoint, factory),
+        inspected=_inspected(checkpoint, placement, make_factory),
         confidence=info.confidence,
     )
 
@@ -292,19 +304,23 @@ def _load_model(opened: _OpenedModel, sizes: Sizes) -> LoadedModel:
         device=",".join(placement.devices),
         precision=placement.precision,
         instruction_set=placement.instruction_set if placement.is_native else None,
-        inspected=_inspected(checkpoint, factory),
+        inspected=_inspected(checkpoint, placement, lambda: factory),
         confidence=info.confidence,
         num_bytes=plan.num_bytes(sizes),
         read_weights=factory.weights,
     )
 
 
-def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> InspectedModel:
-    """What inspection needs of a model. A trace of the search uses the engine's weights on a CPU,
+def _inspected(
+    checkpoint: StoredCheckpoint,
+    placement: ModelPlacement,
+    factory: Callable[[], RunnerFactory],
+) -> InspectedModel:
+    """What inspection needs of a model. A trace of the search uses the factory's weights on a CPU,
     and reads them again on a GPU; attention tables always read them again."""
     from model.inspection import TracedModel, attention_tables, is_inspectable, on_cpu, trace_search
 
-    model, tokenizer, placement = checkpoint.model, checkpoint.tokenizer, factory.placement
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
     if not is_inspectable(model):
         return InspectedModel(model.config, None, None)
 
@@ -314,7 +330,7 @@ def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> Inspecte
             TracedModel(on_cpu(model), *tokens, "float32", None, tokenizer.pieces)
             if placement.is_gpu
             else TracedModel(
-                factory.weights(),
+                factory().weights(),
                 *tokens,
                 placement.precision,
                 placement.backend,

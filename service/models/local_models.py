@@ -11,7 +11,7 @@ from service.models.loading import LoadedModel, StartupError, memory_limit
 from service.models.registry import ModelRegistry
 from service.models.served import Batches
 from service.models.store import ModelStore
-from service.models.versions import LocalTranslator, LocalVersions, usually_loaded
+from service.models.versions import LocalTranslator, LocalVersions, ModelShare
 from service.observability.metrics import Metrics
 from service.settings import Settings
 
@@ -32,8 +32,7 @@ class LocalModels(ModelRegistry[LocalTranslator]):
         store = ModelStore(settings.models_dir) if settings.models_dir else None
         num_bytes = sum(model.num_bytes for model in pinned)
         limit = memory_limit(settings) if store else num_bytes
-        usual = usually_loaded(settings, len(pinned))
-        maker = LocalVersions(settings, metrics, limit, usual, niceness)
+        maker = LocalVersions(ModelShare(settings, limit, len(pinned)), metrics, niceness)
         super().__init__(settings, maker, [*map(maker.of_setting, pinned)], store, limit)
         for version in self.pinned:
             try:

@@ -22,18 +22,22 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 from model.backends.memory import give_memory_back
-from model.checkpoint import is_damage
 from service.engine.pooled_engine import PooledEngine
 from service.engine.ticket import Ticket
 from service.engine.worker import lower_own_priority
 from service.errors import Draining, Loading, NotReady, ServiceError
-from service.models.pooled import LeaseRequest, LoadedT, PooledModel, Resident
+from service.models.pooled import (
+    LeaseRequest,
+    LoadedT,
+    LoadRate,
+    PooledModel,
+    Resident,
+    ask_to_leave,
+)
 from service.models.sizing import shown_bytes
 from service.translation.leases import ModelChanged
 
 _logger = logging.getLogger(__name__)
-_FIRST_RATE = 50e6
-"""Bytes of files loaded a second: an assumption until one was loaded."""
 _MOST_WAIT_SECONDS, _AFTER_FAILURE_SECONDS = 60.0, 5.0
 _Result = TypeVar("_Result")
 
@@ -53,7 +57,7 @@ class ModelPool(Generic[LoadedT]):
         """The models that the head of the queue holds while it waits for the rest."""
         self._residents: set[Resident[LoadedT]] = set()
         """All versions in memory, also replaced ones and those that are leaving."""
-        self._read_bytes, self._read_seconds = _FIRST_RATE * 1e-3, 1e-3
+        self._rate = LoadRate()
         self._tasks: set[asyncio.Task[None]] = set()
         self._serving: asyncio.Task[None] | None = None
         self._loader = ThreadPoolExecutor(1, "dragoman-load", lower_own_priority)
@@ -67,7 +71,7 @@ class ModelPool(Generic[LoadedT]):
     @property
     def engines(self) -> dict[str, PooledEngine]:
         """Those of the offered models in memory, by name."""
-        return {name: engine for name, model in self.models.items() if (engine := model.engine)}
+        return {name: model.engine for name, model in self.loaded.items()}
 
     def offer(self, models: Iterable[PooledModel[LoadedT]]) -> None:
         """Offer these versions and no others, from the next request on. A version that is not
@@ -87,7 +91,20 @@ class ModelPool(Generic[LoadedT]):
         """Load a version in this thread, before `start`. Raises what its loading raises."""
         self.num_bytes += model.loadable.num_bytes
         started = time.monotonic()
-        self._enter(model, model.loadable.open()(), time.monotonic() - started)
+        loaded = model.loadable.open()()
+        self._note_load(model, time.monotonic() - started)
+        self._enter(model, loaded, time.monotonic() - started)
+
+    def adopt(self, model: PooledModel[LoadedT]) -> None:
+        """Take a version into use that others have in memory."""
+        self.num_bytes += model.loadable.num_bytes
+        self._enter(model, model.loadable.open()(), 0.0)
+
+    def let_go(self, model: PooledModel[LoadedT]) -> None:
+        """Let a version leave that is not whole any more, and that is loaded again when a request
+        needs it."""
+        if model.resident is not None:
+            self._leave(model.resident)
 
     async def load(self, model: PooledModel[LoadedT]) -> None:
         """Load a version that is to be offered next, beside the one that is. Raises NotReady."""
@@ -196,8 +213,7 @@ class ModelPool(Generic[LoadedT]):
         if self.is_draining:
             raise Draining()
         wanted = {model for waiter in self._waiting for model in waiter.models} | set(models)
-        num_bytes = sum(model.loadable.file_bytes for model in wanted if not model.usable)
-        seconds = num_bytes * self._read_seconds / self._read_bytes
+        seconds = self._rate.seconds(one.loadable.file_bytes for one in wanted if not one.usable)
         is_long = seconds > _MOST_WAIT_SECONDS and len(self._waiting) > 0
         if is_long or len(self._waiting) >= self._max_waiting:
             raise Loading(
@@ -265,16 +281,18 @@ class ModelPool(Generic[LoadedT]):
             load, seconds = await self._in_thread(model.loadable.open)
             self.num_bytes += model.loadable.num_bytes
             try:
-                await self._make_room([*self._offered_residents(model.name), *self._held])
+                offered = self.models.get(model.name)
+                await self._make_room([offered.resident if offered else None, *self._held])
                 loaded, more_seconds = await self._in_thread(load)
             except BaseException:
                 self.num_bytes -= model.loadable.num_bytes
                 raise
         except Exception as error:
-            self._note_failure(model, error)
+            model.note_failure(error)
             raise _cannot_load(model.name) from error
         finally:
             model.is_loading = False
+        self._note_load(model, seconds + more_seconds)
         self._enter(model, loaded, seconds + more_seconds)
 
     async def _in_thread(self, action: Callable[[], _Result]) -> tuple[_Result, float]:
@@ -283,25 +301,17 @@ class ModelPool(Generic[LoadedT]):
         result = await asyncio.get_running_loop().run_in_executor(self._loader, action)
         return result, time.monotonic() - started
 
-    def _note_failure(self, model: PooledModel[LoadedT], error: Exception) -> None:
-        """Count it, and log it unless the last load of this version failed for the same reason."""
-        model.failed_seconds = time.monotonic()
-        model.metrics.count_load_failure()
-        if model.failure != str(error):
-            _logger.error("the model %s cannot be loaded: %s", model.name, error)
-        model.failure, model.is_damaged = str(error), is_damage(error)
+    def _note_load(self, model: PooledModel[LoadedT], seconds: float) -> None:
+        model.metrics.count_load(seconds)
+        self._rate.note(model.loadable.file_bytes, seconds)
 
     def _enter(self, model: PooledModel[LoadedT], loaded: LoadedT, seconds: float) -> None:
         """Take a loaded version into use. It stays at least as long as its load took, so that loads
         never take most of the time."""
         now = time.monotonic()
-        if model.loadable.file_bytes:
-            self._read_bytes += model.loadable.file_bytes
-            self._read_seconds += seconds
         model.resident = Resident(model, loaded, model.loadable.num_bytes, now, now + seconds)
         model.failure, model.is_damaged = None, False
         self._residents.add(model.resident)
-        model.metrics.count_load(seconds)
         if self._is_offered(model):  # else it is measured once it is offered
             self._measure(model)
         if self._is_started:
@@ -319,11 +329,6 @@ class ModelPool(Generic[LoadedT]):
         if model.resident is not None and not self._is_offered(model):
             self._leave(model.resident)
 
-    def _offered_residents(self, name: str) -> list[Resident[LoadedT]]:
-        """The offered version of this model, or nothing if it is not in memory."""
-        offered = self.models.get(name)
-        return [offered.resident] if offered and offered.resident else []
-
     def _measure(self, model: PooledModel[LoadedT]) -> None:
         """Set the gauges of the model to its offered version."""
         offered = self.models.get(model.name)
@@ -335,7 +340,7 @@ class ModelPool(Generic[LoadedT]):
             gauges = offered.resident.loaded.engine.gauges
             model.metrics.watch_engine(gauges, offered.resident.num_bytes)
 
-    async def _make_room(self, kept: Sequence[Resident[LoadedT]]) -> None:
+    async def _make_room(self, kept: Sequence[Resident[LoadedT] | None]) -> None:
         """Let models leave until the rest fits. The one that was idle longest goes first; if all
         are in use, the one whose last request is oldest gives no more leases. A replaced version
         leaves before another is loaded. If none may leave, the model that is loaded exceeds the
@@ -352,21 +357,10 @@ class ModelPool(Generic[LoadedT]):
             if idle := [resident for resident in residents if not resident.num_leases]:
                 await self._evict(min(idle, key=lambda resident: resident.used_seconds))
                 continue
-            seconds = self._ask_to_leave(residents)
+            seconds = ask_to_leave(residents)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._freed.wait()
-
-    def _ask_to_leave(self, residents: Sequence[Resident[LoadedT]]) -> float | None:
-        """Give no more leases of the model whose last request is oldest -> the seconds until a
-        model may leave, or None if one is leaving."""
-        now = time.monotonic()
-        if any(resident.is_leaving for resident in residents):
-            return None
-        if closable := [one for one in residents if one.may_leave_seconds <= now]:
-            min(closable, key=lambda resident: resident.used_seconds).is_leaving = True
-            return None
-        return min(resident.may_leave_seconds for resident in residents) - now
 
     def _leave(self, resident: Resident[LoadedT]) -> None:
         """Let a version end when its requests have ended."""

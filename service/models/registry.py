@@ -85,11 +85,6 @@ class ModelRegistry(Generic[ServedT]):
     def may_change(self) -> bool:
         return self._store is not None
 
-    @property
-    def num_stored(self) -> int:
-        """The models of the store that are offered."""
-        return len(self._stored)
-
     def require_ready(self) -> None:
         self.pool.require_ready()
 

@@ -63,9 +63,24 @@ class ModelVersion(NamedTuple, Generic[ServedT]):
         return self.pooled.loadable.num_bytes
 
 
-def usually_loaded(settings: Settings, num_pinned: int) -> int:
-    """The models in memory that the cache of sentences is divided for."""
-    return num_pinned + (_USUAL_OF_A_STORE if settings.models_dir else 0)
+class ModelShare(NamedTuple):
+    """What a model has of the memory of its process. `limit`: bytes of all models of a store;
+    `num_pinned`: models beside these."""
+
+    settings: Settings
+    limit: int
+    num_pinned: int
+
+    @property
+    def cache_bytes(self) -> int:
+        """The cache of sentences is divided for the models that are usually in memory."""
+        of_store = _USUAL_OF_A_STORE if self.settings.models_dir else 0
+        return self.settings.cache_bytes // max(1, self.num_pinned + of_store)
+
+    def num_bytes(self, stored: StoredModel) -> int:
+        """Of a model of the store. Raises DoesNotFit or StartupError."""
+        plan = plan_model(stored.path, stored.info, self.settings)
+        return plan.num_bytes(plan.sizes_within(self.limit)) + self.cache_bytes
 
 
 class VersionMaker(Protocol[ServedT]):
@@ -85,13 +100,9 @@ class VersionMaker(Protocol[ServedT]):
 class LocalVersions:
     """Makes versions of models that are loaded into this process."""
 
-    def __init__(
-        self, settings: Settings, metrics: Metrics, limit: int, usual_loaded: int, niceness: int
-    ) -> None:
-        """`limit`: bytes of all models in memory; `usual_loaded`: models in memory, which divide
-        the cache of sentences; `niceness`: of the workers."""
-        self._settings, self._metrics, self._limit = settings, metrics, limit
-        self._cache_bytes = settings.cache_bytes // max(1, usual_loaded)
+    def __init__(self, share: ModelShare, metrics: Metrics, niceness: int) -> None:
+        """`niceness`: of the workers."""
+        self._share, self._metrics = share, metrics
         self._busy_workers: set[Worker] = set()
         self._niceness = niceness
 
@@ -118,24 +129,23 @@ class LocalVersions:
 
     def num_bytes(self, stored: StoredModel) -> int:
         """The memory of a model of the store. Raises DoesNotFit or StartupError."""
-        plan = plan_model(stored.path, stored.info, self._settings)
-        return plan.num_bytes(plan.sizes_within(self._limit)) + self._cache_bytes
+        return self._share.num_bytes(stored)
 
     def _open(self, store: ModelStore, stored: StoredModel) -> Callable[[], LocalTranslator]:
-        load = open_within(stored.path, self._settings, self._limit)
+        load = open_within(stored.path, self._share.settings, self._share.limit)
         store.require_current(stored)
         store.note_use(stored.name)
         return lambda: self.serve(load())
 
     def serve(self, model: LoadedModel) -> LocalTranslator:
         """The model with its engine, which is not started."""
-        settings, metrics = self._settings, self._metrics.of_model(model.name)
+        settings, metrics = self._share.settings, self._metrics.of_model(model.name)
         bounds = EngineLimits(
             max_waiting_sentences=settings.max_waiting_sentences,
             max_waiting_tokens=settings.max_waiting_tokens,
             max_prefill_tokens=model.max_prefill_tokens,
             is_preemptive=settings.scheduling == "short-first",
-            cache_bytes=self._cache_bytes,
+            cache_bytes=self._share.cache_bytes,
         )
         most_rebuilds = _MOST_REBUILDS if model.device.startswith("cuda") else None
         engine = Engine(

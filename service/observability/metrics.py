@@ -163,6 +163,10 @@ class Metrics:
         """The metrics of one model, with its name as label."""
         return ModelMetrics(name, self._counters, self._histograms, self._gauges)
 
+    def of_loads(self, name: str) -> LoadMetrics:
+        """Those of a model whose engines are in other processes."""
+        return LoadMetrics(name, self._counters, self._gauges)
+
     def count_request(self, endpoint: str, outcome: str, seconds: float) -> None:
         self._requests_to(endpoint, outcome).inc()
         self._seconds_of(endpoint).observe(seconds)
@@ -194,7 +198,38 @@ class Metrics:
         return Histogram(_PREFIX + name, help_text, labels, buckets=buckets, registry=self.registry)
 
 
-class ModelMetrics:
+class LoadMetrics:
+    """The metrics of the loads of one model, whose engine tells the others by itself."""
+
+    def __init__(
+        self, name: str, counters: Mapping[str, Counter], gauges: Mapping[str, Gauge]
+    ) -> None:
+        self._name, self._counters, self._gauges = name, counters, gauges
+
+    def count_load(self, seconds: float) -> None:
+        self._counters["model_loads_total"].labels(self._name).inc()
+        self._gauges["model_load_seconds"].labels(self._name).set(seconds)
+
+    def count_load_failure(self) -> None:
+        self._counters["model_load_failures_total"].labels(self._name).inc()
+
+    def count_eviction(self) -> None:
+        self._counters["model_evictions_total"].labels(self._name).inc()
+
+    def watch_engine(self, read: Callable[[], Mapping[str, float]], num_bytes: int) -> None:
+        """The model is in memory."""
+
+    def forget_engine(self) -> None:
+        """The model is not in memory."""
+
+    def forget_model(self) -> None:
+        """The model is not offered any more: its gauges end. Its counters and histograms stay, so
+        that sums over models never fall, and a model that returns counts on."""
+        for gauge in self._gauges.values():
+            gauge.remove_by_labels({"model": self._name})
+
+
+class ModelMetrics(LoadMetrics):
     """The metrics of one model's engine."""
 
     def __init__(
@@ -204,7 +239,7 @@ class ModelMetrics:
         histograms: Mapping[str, Histogram],
         gauges: Mapping[str, Gauge],
     ) -> None:
-        self._name, self._counters, self._gauges = name, counters, gauges
+        super().__init__(name, counters, gauges)
         own = {key: histogram.labels(name) for key, histogram in histograms.items()}
         self.queue_wait_seconds = own["queue_wait_seconds"]
         self.time_to_first_token_seconds = own["time_to_first_token_seconds"]
@@ -247,22 +282,6 @@ class ModelMetrics:
             with contextlib.suppress(KeyError):
                 self._gauges[name].remove(self._name)
         self._gauges["model_bytes"].labels(self._name).set(0)
-
-    def forget_model(self) -> None:
-        """The model is not offered any more: its gauges end. Its counters and histograms stay, so
-        that sums over models never fall, and a model that returns counts on."""
-        for gauge in self._gauges.values():
-            gauge.remove_by_labels({"model": self._name})
-
-    def count_load(self, seconds: float) -> None:
-        self._counters["model_loads_total"].labels(self._name).inc()
-        self._gauges["model_load_seconds"].labels(self._name).set(seconds)
-
-    def count_load_failure(self) -> None:
-        self._counters["model_load_failures_total"].labels(self._name).inc()
-
-    def count_eviction(self) -> None:
-        self._counters["model_evictions_total"].labels(self._name).inc()
 
     def count_finished(self, finish_reason: str) -> None:
         self._finished_as(finish_reason).inc()

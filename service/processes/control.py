@@ -67,6 +67,7 @@ class ChildEnd:
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def say_ready(self) -> None:
         """What the process is for works now."""
@@ -85,7 +86,7 @@ class ChildEnd:
     ) -> None:
         """Use each connection, and do each command, on the running event loop. The process ends
         with its parent."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         linking = set[asyncio.Future[None]]()
 
         def read() -> None:
@@ -107,6 +108,9 @@ class ChildEnd:
         loop.add_reader(self._socket, read)
 
     def close(self) -> None:
+        """Follow no more."""
+        if self._loop is not None:
+            self._loop.remove_reader(self._socket)
         self._socket.close()
 
 

@@ -15,13 +15,13 @@ from service.engine.sentence_task import EngineRequest, SentenceOutcome
 from service.engine.ticket import Ticket
 from service.errors import ServiceError
 from service.periodic import repeated
+from service.processes.held_models import HeldModels, LoadedEngine, ModelLoader
 from service.processes.link import Link
 from service.processes.messages import (
     Answer,
     Ask,
     Cancel,
     Hello,
-    ModelSizes,
     Outputs,
     State,
     Submit,
@@ -37,28 +37,24 @@ _decode = msgspec.msgpack.Decoder(Submit | Cancel | Ask).decode
 
 class EngineServer:
     """Serves the engines of this process, by the name of their model, to any number of front
-    ends."""
+    ends, and loads models for them."""
 
     def __init__(
-        self, engines: Mapping[str, Engine], num_bytes: Mapping[str, int], answers: Answers
+        self, pinned: Mapping[str, LoadedEngine], loader: ModelLoader, answers: Answers
     ) -> None:
-        """`num_bytes`: of the models in memory."""
-        self._engines, self._answers = engines, answers
-        self._hello = Hello(
-            {
-                name: ModelSizes(one.max_beam_size, one.max_target_tokens, num_bytes[name])
-                for name, one in engines.items()
-            }
-        )
+        """`pinned`: what is there from the start."""
+        self._engines = {name: one.engine for name, one in pinned.items()}
+        self._loader, self._answers = loader, answers
+        self._hello = Hello({name: one.sizes for name, one in pinned.items()})
         self._front_ends: set[_FrontEnd] = set()
-        self._ready: Sequence[str] = ()
 
     async def serve(self, connected: socket.socket) -> None:
         """Work for the front end at the other end of this socket until it ends."""
-        front_end = _FrontEnd(self._engines, self._answers, self._front_ends.discard)
+        own = dict(self._engines)
+        front_end = _FrontEnd(own, self._loader, self._answers, self._front_ends.discard)
         await front_end.connect(connected)
         self._front_ends.add(front_end)
-        front_end.greet(self._hello, self._ready)
+        front_end.greet(self._hello)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -70,11 +66,8 @@ class EngineServer:
             front_end.close()
 
     async def _tell_state(self) -> None:
-        ready = [name for name, engine in self._engines.items() if engine.is_ready]
-        if ready != self._ready:
-            self._ready = ready
-            for front_end in self._front_ends:
-                front_end.tell(ready)
+        for front_end in self._front_ends:
+            front_end.tell_ready()
 
 
 class _FrontEnd:
@@ -82,11 +75,17 @@ class _FrontEnd:
 
     def __init__(
         self,
-        engines: Mapping[str, Engine],
+        engines: dict[str, Engine],
+        loader: ModelLoader,
         answers: Answers,
         forget: Callable[[_FrontEnd], None],
     ) -> None:
-        self._engines, self._answers, self._forget = engines, answers, forget
+        """`engines`: those of all front ends; its own come to them."""
+        self._engines, self._forget = engines, forget
+        self._models = HeldModels(loader, engines, self.tell_ready)
+        self._answers = {**answers, **self._models.answers()}
+        self._ready: Sequence[str] | None = None
+        """What it was told last."""
         self._link = Link[Hello | State | Outputs | Answer, Submit | Cancel | Ask](
             _decode, self._take, self._end
         )
@@ -97,15 +96,19 @@ class _FrontEnd:
     async def connect(self, connected: socket.socket) -> None:
         await self._link.connect(connected)
 
-    def greet(self, hello: Hello, ready: Sequence[str]) -> None:
+    def greet(self, hello: Hello) -> None:
         self._link.send(hello)
-        self.tell(ready)
+        self.tell_ready()
 
     def close(self) -> None:
         self._link.close()
 
-    def tell(self, ready: Sequence[str]) -> None:
-        self._link.send(State(list(ready)))
+    def tell_ready(self) -> None:
+        """Tell which engines are ready, if this has changed."""
+        ready = [name for name, engine in self._engines.items() if engine.is_ready]
+        if ready != self._ready:
+            self._ready = ready
+            self._link.send(State(ready))
 
     @property
     def outputs(self) -> Outputs:
@@ -130,7 +133,7 @@ class _FrontEnd:
             if request := self._requests.pop(message.request, None):
                 request.engine.cancel(request, message.reason)
         else:
-            answer(message, self._answers[message.question](*message.arguments), self._link.send)
+            answer(message, self._answers, self._link)
 
     def _submit(self, submit: Submit) -> None:
         number, engine = submit.request, self._engines[submit.model]
@@ -153,6 +156,7 @@ class _FrontEnd:
         for request in list(self._requests.values()):
             request.engine.cancel(request, "client")
         self._requests.clear()
+        self._models.give_back()
 
 
 class _SentRequest(EngineRequest):

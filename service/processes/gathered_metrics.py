@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import Metric
@@ -21,8 +21,9 @@ Asks = Mapping[str, Callable[..., Awaitable[Any]]]
 class GatheredMetrics:
     """The metrics of processes, some of which end: what they counted stays."""
 
-    def __init__(self, engines: Sequence[str], models: Sequence[str]) -> None:
-        """`engines`: the names of the engine processes; `models`: of what each has in memory."""
+    def __init__(self, engines: Sequence[str], models: Callable[[], Iterable[str]]) -> None:
+        """`engines`: the names of the engine processes; `models`: gives those of what each has in
+        memory."""
         self._engines, self._models = engines, models
         self._told: dict[str, list[Metric]] = {}
         """What each told last."""
@@ -37,7 +38,7 @@ class GatheredMetrics:
         """Prometheus' text format. `asks`: of the others; `own`: metrics of this process."""
         told = await families(asks, "metrics")
         self._told.update(told)
-        missing = {name: [not_ready(self._models)] for name in self._engines if name not in told}
+        missing = {name: [not_ready(self._models())] for name in self._engines if name not in told}
         return summed({**own, **told, **missing, "": self._ended})
 
 

@@ -33,7 +33,7 @@ def run_hub(
     gc.freeze()
     keys = open_keys(settings)
     commons = local_commons(settings.model_copy(update={"limits_url": None}), keys)
-    hub = Hub(name, commons, GatheredMetrics(engines, models), engines, line)
+    hub = Hub(name, commons, GatheredMetrics(engines, lambda: models), engines, line)
     asyncio.run(hub.serve())
     if keys is not None:
         keys.close()

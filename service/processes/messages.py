@@ -45,9 +45,10 @@ FamilyFields = tuple[str, str, str, str, list[tuple[str, dict[str, str], float]]
 
 
 class Submit(msgspec.Struct, array_like=True, tag="submit"):
-    """A part of a request, for one engine. `first`: the index of its first sentence among those of
-    the request that this engine gets; `rest`: as of `SentenceEngine.submit`; `asks_for_room`:
-    whether it is to be told as accepted. The ticket's deadline stays with the front end."""
+    """A part of a request, for one engine. `model`: its name, or the key under which the front end
+    has it loaded; `first`: the index of its first sentence among those of the request that this
+    engine gets; `rest`: as of `SentenceEngine.submit`; `asks_for_room`: whether it is to be told as
+    accepted. The ticket's deadline stays with the front end."""
 
     request: int
     model: str
@@ -86,14 +87,31 @@ class ModelSizes(NamedTuple):
     num_bytes: int
 
 
+class ModelFiles(NamedTuple):
+    """A version of a model of a store, which an engine process loads."""
+
+    name: str
+    path: str
+    version: str
+
+
+class LoadAnswer(NamedTuple):
+    """The sizes of a model that is in memory; or None, and why it cannot be loaded: `is_damage` if
+    its files are wrong."""
+
+    sizes: ModelSizes | None
+    failure: str = ""
+    is_damage: bool = False
+
+
 class Hello(msgspec.Struct, array_like=True, tag="hello"):
-    """An engine process is ready: its models by name."""
+    """An engine process is there: the models that it has from its start, by name."""
 
     models: dict[str, ModelSizes]
 
 
 class State(msgspec.Struct, array_like=True, tag="state"):
-    """The models whose engine accepts new work, since this changed."""
+    """The models, by name or key, whose engine accepts new work, since this changed."""
 
     ready: list[str]
 

@@ -85,27 +85,35 @@ class Conversation:
         if isinstance(message, Answer):
             self._questions.take(message)
         elif isinstance(message, Ask):
-            value = self._answers[message.question](*message.arguments)
-            if isinstance(value, Awaitable):
-                later = asyncio.ensure_future(value)
-                later.add_done_callback(lambda done: self._answer_later(message, done))
-            else:
-                answer(message, value, self._link.send)
-
-    def _answer_later(self, asked: Ask, done: asyncio.Future[Any]) -> None:
-        """A question without an answer ends the connection, so that nobody waits for it."""
-        if (error := done.exception()) is not None:
-            _logger.error("a question has no answer: %s", asked.question, exc_info=error)
-            self._link.close()
-        else:
-            answer(asked, done.result(), self._link.send)
+            answer(message, self._answers, self._link)
 
     def _end(self) -> None:
         self._questions.fail()
         self._ended()
 
 
-def answer(asked: Ask, value: Any, send: Callable[[Answer], None]) -> None:
+def answer(asked: Ask, answers: Answers, link: Link[Any, Any]) -> None:
+    """Send the answer, now or later. A question without one ends the connection, so that nobody
+    waits for it."""
+    value = answers[asked.question](*asked.arguments)
+    if isinstance(value, Awaitable):
+        later = asyncio.ensure_future(value)
+        later.add_done_callback(lambda done: _answer_later(asked, done, link))
+    else:
+        _send(asked, value, link)
+
+
+def _answer_later(asked: Ask, done: asyncio.Future[Any], link: Link[Any, Any]) -> None:
+    if done.cancelled():
+        link.close()
+    elif (error := done.exception()) is not None:
+        _logger.error("a question has no answer: %s", asked.question, exc_info=error)
+        link.close()
+    else:
+        _send(asked, done.result(), link)
+
+
+def _send(asked: Ask, value: Any, link: Link[Any, Any]) -> None:
     """Send the answer, if it is wanted."""
     if asked.number is not None:
-        send(Answer(asked.number, msgspec.Raw(_encode(value))))
+        link.send(Answer(asked.number, msgspec.Raw(_encode(value))))

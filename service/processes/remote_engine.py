@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
 from model.decoding.sentence import SourceSentence
-from service.engine.sentence_engine import NO_ROOM, AwaitedRequest, Room, SentenceEngine
+from service.engine.pooled_engine import PooledEngine
+from service.engine.sentence_engine import NO_ROOM, AwaitedRequest, Room
 from service.engine.sentence_task import CancelReason, SentenceOutcome
 from service.errors import Draining, NotReady, ServiceError
 from service.processes.link import Link
@@ -19,6 +20,8 @@ from service.processes.messages import (
     Ask,
     Cancel,
     Hello,
+    LoadAnswer,
+    ModelFiles,
     ModelSizes,
     Outputs,
     State,
@@ -79,12 +82,13 @@ class EngineProcess:
     """A process with engines, and what it works for. Used on the event loop."""
 
     def __init__(self, changed: Callable[[EngineProcess], None]) -> None:
-        """`changed` is called when its engines are there, when others are ready, and when it has
+        """`changed` is called when it is there, when other engines are ready, and when it has
         ended."""
-        self.sizes: dict[str, ModelSizes] = {}
-        """Of its models; none: it is not there."""
+        self.is_there = False
+        self.sizes: Mapping[str, ModelSizes] = {}
+        """Of the models that it has from its start, by name."""
         self.ready: Collection[str] = ()
-        """The models whose engine accepts new work."""
+        """The models, by name or key, whose engine accepts new work."""
         self.load = 0
         """Rows of the sentences that it was given."""
         self._changed = changed
@@ -101,6 +105,16 @@ class EngineProcess:
 
     def close(self) -> None:
         self._link.close()
+
+    async def load_model(self, key: str, files: ModelFiles) -> LoadAnswer:
+        """Have a model in memory there, under this key, once. Raises NotReady if it ends first."""
+        found = await self.ask("load", LoadAnswer, key, *files)
+        assert isinstance(found, LoadAnswer)
+        return found
+
+    def unload_model(self, key: str) -> None:
+        """The model leaves before another is loaded."""
+        self._questions.tell("unload", key)
 
     def submit(
         self,
@@ -160,7 +174,7 @@ class EngineProcess:
             self.ready = message.ready
             self._changed(self)
         elif isinstance(message, Hello):
-            self.sizes = message.models
+            self.is_there, self.sizes = True, message.models
             self._changed(self)
         else:
             self._questions.take(message)
@@ -191,7 +205,7 @@ class EngineProcess:
 
     def _end(self) -> None:
         """The process has ended: what it worked for fails."""
-        self.sizes, self.ready = {}, ()
+        self.is_there, self.ready = False, ()
         self._changed(self)
         for share in list(self._shares.values()):
             share.fail(_not_running())
@@ -199,16 +213,21 @@ class EngineProcess:
         self._questions.fail()
 
 
-class RemoteEngine(SentenceEngine):
+class RemoteEngine(PooledEngine):
     """The engines of one model in all processes. Each sentence goes to the process with the least
     work, or among equals to the one that had it before."""
 
-    def __init__(self, model: str, processes: Collection[EngineProcess]) -> None:
-        """`processes`: those that are there, of which at least one is there now."""
-        self._model, self._processes = model, processes
-        sizes = [process.sizes[model] for process in processes]
-        self.max_beam_size = min(one.max_beam_size for one in sizes)
-        self.max_target_tokens = min(one.max_target_tokens for one in sizes)
+    def __init__(
+        self,
+        model: str,
+        sizes: ModelSizes,
+        processes: Collection[EngineProcess],
+        let_go: Callable[[], object] = tuple,
+    ) -> None:
+        """`model`: its name or key in the processes; `processes`: those that are there; `let_go`
+        is called when it stops, in any thread."""
+        self.model, self._processes, self._let_go = model, processes, let_go
+        self.max_beam_size, self.max_target_tokens, _ = sizes
         self.is_draining = False
         self._running: Sequence[EngineProcess] = ()
         """Those whose engine accepts new work."""
@@ -216,12 +235,36 @@ class RemoteEngine(SentenceEngine):
 
     def renew(self) -> None:
         """What is ready may have changed."""
-        self._running = [one for one in self._processes if self._model in one.ready]
+        self._running = [one for one in self._processes if self.model in one.ready]
 
     @property
     def is_ready(self) -> bool:
-        """Whether new work is accepted."""
         return not self.is_draining and bool(self._running)
+
+    def gauges(self) -> Mapping[str, float]:
+        """The processes tell them."""
+        return {}
+
+    def start(self) -> None:
+        """It works already."""
+
+    def stop(self) -> None:
+        """What it works for fails as far as the processes let the model go."""
+        self.is_draining = True
+        self._let_go()
+
+    def refuse_new_work(self) -> None:
+        self.is_draining = True
+
+    def require_ready(self, name: str | None = None) -> None:
+        if self.is_draining:
+            raise Draining()
+        if not self._running:
+            raise _not_running(name)
+
+    def has_room(self, client: str) -> bool:
+        """The processes count what waits."""
+        return self.is_ready
 
     def require_running(self) -> None:
         if not self._running:
@@ -250,7 +293,7 @@ class RemoteEngine(SentenceEngine):
             rest = Room(num_sentences // len(shares), num_tokens // len(shares))
         for process, places in shares.items():
             own = [sentences[place] for place in places]
-            process.submit(request, self._model, [first + place for place in places], own, rest)
+            process.submit(request, self.model, [first + place for place in places], own, rest)
 
     async def require_accepted(self, request: AwaitedRequest) -> None:
         for share in list(request.shares.values()):
@@ -278,5 +321,6 @@ class RemoteEngine(SentenceEngine):
         return {process: sorted(places) for process, places in shares.items()}
 
 
-def _not_running() -> NotReady:
-    return NotReady("the engine is not running; try again later")
+def _not_running(name: str | None = None) -> NotReady:
+    subject = f"the engine of {name}" if name else "the engine"
+    return NotReady(f"{subject} is not running; try again later")

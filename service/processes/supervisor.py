@@ -56,6 +56,8 @@ class Child:
     """0: it does not run."""
     line: ParentEnd | None = None
     was_ready: bool = False
+    has_worked: bool = False
+    """It was ready, now or in one of its lives before."""
     num_failures: int = 0
     due_seconds: float = 0.0
     """When to start it again."""
@@ -140,6 +142,7 @@ class Supervisor:
         for child in self._children:
             for word, peer in child.line.said() if child.line is not None else ():
                 child.was_ready |= word == READY
+                child.has_worked |= child.was_ready
                 if word == LOST:
                     for other in self._children:
                         if other.peer == peer:
@@ -163,7 +166,7 @@ class Supervisor:
             self._end_others()
             return
         child.num_failures = 0 if child.was_ready else child.num_failures + 1
-        if (code == REFUSED and not child.was_ready) or child.num_failures > _MOST_FAILURES:
+        if (code == REFUSED and not child.has_worked) or child.num_failures > _MOST_FAILURES:
             self._end_all(code if code > 0 else EXIT_DEVICE_LOST)
             return
         seconds = _RESTART_SECONDS[min(child.num_failures, len(_RESTART_SECONDS) - 1)]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from model.backends.cores import num_cores
 from model.backends.devices import has_pytorch, may_have_gpu
 from model.backends.memory import free_bytes
-from service.models.loading import StartupError, placement_of
+from service.models.loading import StartupError, memory_limit, placement_of
 from service.settings import Settings
 
 _CORES_OF_AN_ENGINE = 4
@@ -31,12 +31,16 @@ class Topology(NamedTuple):
 
 def topology_of(settings: Settings) -> Topology:
     """Processes fork only on Linux, and only before PyTorch has threads or a GPU; with PyTorch on a
-    CPU there are several if the settings ask for them. Raises StartupError, and ModuleNotFoundError
-    if a GPU is asked for without PyTorch."""
+    CPU there are several if the settings ask for them. The models of a store have one front end,
+    which says when they are loaded; on a GPU they have one process. Raises StartupError, and
+    ModuleNotFoundError if a GPU is asked for without PyTorch."""
     cores = settings.threads or num_cores()
-    if settings.one_process or settings.models_dir is not None or sys.platform != "linux":
+    if settings.one_process or sys.platform != "linux":
         return Topology([])
-    if settings.device == "auto" and may_have_gpu():
+    looks_for_gpu = settings.device == "auto" and may_have_gpu()
+    if settings.models_dir is not None and (looks_for_gpu or settings.device.startswith("cuda")):
+        return Topology([])
+    if looks_for_gpu:
         settings = settings.model_copy(update={"device": _found_device()})
     if settings.device.startswith("cuda"):
         if not has_pytorch():
@@ -45,9 +49,13 @@ def topology_of(settings: Settings) -> Topology:
     placement = placement_of(settings)
     if cores == 1 or not (placement.is_native or settings.engines):
         return Topology([])
-    count = settings.engines or math.ceil(cores / _CORES_OF_AN_ENGINE)
+    count, num_front_ends = settings.engines or math.ceil(cores / _CORES_OF_AN_ENGINE), 1
+    if settings.models_dir is None:
+        num_front_ends = settings.front_ends or count
+    else:  # what is free is measured once, so that all plan with the same
+        settings = settings.model_copy(update={"memory_limit": memory_limit(settings)})
     engines = [settings_of_engine(settings, count)] * count
-    return Topology(engines, settings.front_ends or count, placement.is_native)
+    return Topology(engines, num_front_ends, placement.is_native)
 
 
 def _found_device() -> str:

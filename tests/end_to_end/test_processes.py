@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 
-from tests.end_to_end.load import FIELDS, Load, kill_at_random
+from model.checkpoint.bundled import bundled_checkpoint
+from service.models.store import ModelStore
+from tests.end_to_end.load import FIELDS, TO_ENGLISH, TO_GERMAN, Load, kill_at_random
 from tests.end_to_end.process import Process, server
 from tests.service.fakes import until
 
 ENDS_SECONDS = 2
+ONE_MODEL_FITS = (
+    *("--max-slots", "4", "--max-rows", "16", "--max-beam-size", "4", "--cache-bytes", "0"),
+    *("--memory-limit", "200000000"),
+)
+"""Into each of two engines."""
 MORNING, RIGHT = {"q": "Good morning.", **FIELDS}, {"translatedText": "Guten Morgen."}
 
 
@@ -125,6 +134,27 @@ def test_whatever_dies_no_answer_is_wrong_and_the_server_comes_back(process: Pro
     kill_at_random(process, seconds=8, seed=58)
 
 
+def put(store: ModelStore, name: str) -> None:
+    """A new version of a bundled model."""
+    with store.scratch() as scratch:
+        store.put(Path(shutil.copytree(bundled_checkpoint(name), scratch / "checkpoint")))
+
+
+def test_whatever_dies_models_on_demand_answer_right(tmp_path: Path) -> None:
+    """Two models of which one fits, so that each leaves for the other, and new versions of one."""
+    store = ModelStore(tmp_path)
+    for name in ("zh-en", "en-de"):
+        put(store, name)
+    options = ("--models-dir", str(tmp_path), "--engines", "2", "--threads", "2")
+    with server(*options, *ONE_MODEL_FITS) as process:
+        process.wait_until_ready()
+        asked = [*TO_GERMAN[:20], *TO_ENGLISH[:20]]
+        kill_at_random(process, 6, 58, asked, meanwhile=lambda: put(store, "en-de"))
+        assert process.gauge("dragoman_model_evictions_total") > 0
+        process.popen.terminate()
+        assert process.ended(within_seconds=30)[0] == 0
+
+
 def test_no_process_stays_when_the_parent_is_killed(process: Process) -> None:
     pids = process.pids
     process.popen.kill()
@@ -148,3 +178,11 @@ def test_an_engine_that_cannot_begin_ends_the_server_with_its_reason() -> None:
         code, said = process.ended(within_seconds=60)
     assert code == 2
     assert "no usable CUDA GPU" in said
+
+
+def test_a_preloaded_model_that_cannot_be_loaded_ends_the_server(tmp_path: Path) -> None:
+    put(ModelStore(tmp_path), "en-de")
+    weights = tmp_path / "en-de" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    with server("--models-dir", str(tmp_path), "--preload", "en-de", "--threads", "2") as process:
+        assert process.ended(within_seconds=60) == (2, "")

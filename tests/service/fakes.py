@@ -8,7 +8,7 @@ import contextvars
 import socket
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +35,9 @@ from service.models.loading import LoadedModel
 from service.models.sizing import Sizes
 from service.observability.metrics import Metrics
 from service.processes.engine_server import EngineServer
+from service.processes.held_models import LoadedEngine
+from service.processes.messages import ModelFiles, ModelSizes
+from service.processes.questions import Answers
 from service.processes.remote_engine import EngineProcess, RemoteEngine
 from service.translation.study.inspection import InspectedModel
 
@@ -344,12 +347,18 @@ class _FarEngine(RemoteEngine):
     """What is asked beside translations is asked of the engine itself."""
 
     def __init__(self, engine: Engine, process: EngineProcess) -> None:
-        super().__init__("fake", [process])
+        super().__init__("fake", process.sizes["fake"], [process])
         self._engine, self.process = engine, process
 
     def refuse_new_work(self) -> None:
-        self.is_draining = True
+        super().refuse_new_work()
         self._engine.refuse_new_work()
+
+    def gauges(self) -> Mapping[str, float]:
+        return self._engine.gauges()
+
+    def stop(self) -> None:
+        self._engine.stop()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
@@ -357,8 +366,7 @@ class _FarEngine(RemoteEngine):
 
 @contextlib.asynccontextmanager
 async def _far(engine: Engine) -> AsyncGenerator[Any]:
-    answers = {_ECHO: lambda number: number}
-    server = EngineServer({"fake": engine}, {"fake": 7}, answers)
+    server = server_of(engine, {_ECHO: lambda number: number})
     process = EngineProcess(lambda _: None)
     ours, theirs = socket.socketpair()
     async with server.running():
@@ -366,7 +374,24 @@ async def _far(engine: Engine) -> AsyncGenerator[Any]:
         await process.connect(ours)
         await eventually(lambda: "fake" in process.ready)
         yield _FarEngine(engine, process)
-    await eventually(lambda: not process.sizes)
+    await eventually(lambda: not process.is_there)
+
+
+def server_of(engine: Engine, answers: Answers) -> EngineServer:
+    """A server of this engine, which loads no model."""
+    sizes = ModelSizes(engine.max_beam_size, engine.max_target_tokens, num_bytes=7)
+    return EngineServer({"fake": LoadedEngine("fake", engine, sizes)}, _NoLoader(), answers)
+
+
+class _NoLoader:
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+
+    async def load(self, files: ModelFiles) -> LoadedEngine:
+        raise ValueError(f"there is no model {files.name}")
+
+    async def let_go(self, loaded: LoadedEngine) -> None:
+        raise AssertionError(f"{loaded.name} was not loaded")
 
 
 @contextlib.asynccontextmanager

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import random
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
 
 from model.checkpoint import CheckpointError
 from service.engine.engine import Engine, EngineLimits
+from service.engine.pooled_engine import PooledEngine
 from service.engine.ticket import NO_TICKET, Ticket
 from service.errors import DeadlineExceeded, Draining, Loading, NotReady, Overloaded
 from service.models.pool import ModelPool
 from service.models.pooled import Loadable, PooledModel
-from service.observability.metrics import Metrics
+from service.observability.metrics import LoadMetrics, Metrics
 from service.translation.leases import ModelChanged
 from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
+from tests.service.models.far_engines import FarEngines, far_engines
 
 SEED = 3
 REQUESTS = 10_000
@@ -32,7 +35,7 @@ Load = Callable[[], None]
 class Served:
     """A model in memory, of a version."""
 
-    engine: Engine
+    engine: PooledEngine
     runner: FakeRunner
     version: str
 
@@ -43,6 +46,8 @@ class Store:
     cannot be loaded."""
 
     pool: ModelPool[Served]
+    far: FarEngines | None = None
+    """Where the models are loaded; None: in this process."""
     metrics: Metrics = field(default_factory=Metrics)
     loads: list[str] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
@@ -67,18 +72,32 @@ class Store:
             engine = Engine([lambda: runner], self.metrics.of_model(name), limits)
             return Served(engine, runner, version)
 
-        return Loadable(version, lambda: load, num_bytes, file_bytes=1000)
+        def load_there() -> Served:
+            def load_engine() -> Engine:
+                made.append(load())
+                return made[-1].engine
 
-    def add(self, name: str, num_bytes: int = 1, *, is_pinned: bool = False) -> None:
+            assert self.far is not None
+            made: list[Served] = []
+            engine = self.far.load_there(name, load_engine)
+            return Served(engine, made[-1].runner, version)
+
+        opened = load if self.far is None else load_there
+        return Loadable(version, lambda: opened, num_bytes, file_bytes=1000)
+
+    def metrics_of(self, name: str) -> LoadMetrics:
+        return self.metrics.of_model(name) if self.far is None else self.metrics.of_loads(name)
+
+    async def add(self, name: str, num_bytes: int = 1, *, is_pinned: bool = False) -> None:
         loadable = self.loadable(name, num_bytes)
-        model = PooledModel(name, loadable, self.metrics.of_model(name), is_pinned)
+        model = PooledModel(name, loadable, self.metrics_of(name), is_pinned)
         if is_pinned:
-            self.pool.load_now(model)
+            await self.pool.load(model)
         self.pool.offer([*self.pool.models.values(), model])
 
     async def replace(self, name: str, version: str) -> None:
         """Offer a new version, once it is loaded."""
-        new = PooledModel(name, self.loadable(name, version=version), self.metrics.of_model(name))
+        new = PooledModel(name, self.loadable(name, version=version), self.metrics_of(name))
         await self.pool.load(new)
         self.pool.offer({**self.pool.models, name: new}.values())
 
@@ -91,23 +110,38 @@ class Store:
             return [model.version for model in models]
 
     def count(self, metric: str, name: str) -> float:
-        label = {"model": name}
-        return self.metrics.registry.get_sample_value(f"dragoman_{metric}", label) or 0.0
+        all_metrics = [self.metrics, *([self.far.metrics] if self.far else [])]
+        values = (
+            metrics.registry.get_sample_value(f"dragoman_{metric}", {"model": name})
+            for metrics in all_metrics
+        )
+        return sum(filter(None, values))
+
+
+_is_far = contextvars.ContextVar("is_far", default=False)
+
+
+@pytest.fixture(params=["here", "there"], autouse=True)
+def where(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The engines of all models: in this process, or behind connections."""
+    token = _is_far.set(request.param == "there")
+    yield
+    _is_far.reset(token)
 
 
 @contextlib.asynccontextmanager
 async def store_of(num_models: int, limit: int, max_waiting: int = 10_000) -> AsyncIterator[Store]:
     """Models "0", "1", ... of one byte each."""
-    store = Store(ModelPool(limit, max_waiting))
-    store.gate.set()
-    for number in range(num_models):
-        store.add(str(number))
-    store.pool.start()
-    try:
-        yield store
-    finally:
+    async with contextlib.AsyncExitStack() as stack:
+        far = await stack.enter_async_context(far_engines()) if _is_far.get() else None
+        store = Store(ModelPool(limit, max_waiting), far)
+        stack.push_async_callback(asyncio.to_thread, store.pool.stop)
+        stack.callback(store.gate.set)
         store.gate.set()
-        await asyncio.to_thread(store.pool.stop)
+        for number in range(num_models):
+            await store.add(str(number))
+        store.pool.start()
+        yield store
 
 
 async def test_no_request_is_lost_while_models_load_and_leave_all_the_time() -> None:
@@ -126,11 +160,12 @@ async def test_no_request_is_lost_while_models_load_and_leave_all_the_time() -> 
             return "answered"
 
         done: list[str] = []
-        for _ in range(REQUESTS // 20):
+        num_requests = REQUESTS // (5 if store.far else 1)
+        for _ in range(num_requests // 20):
             done += await asyncio.gather(*(request() for _ in range(20)))
-        assert len(done) == REQUESTS
-        assert done.count("answered") > 0.8 * REQUESTS
-        assert len(store.loads) > REQUESTS / 20
+        assert len(done) == num_requests
+        assert done.count("answered") > 0.8 * num_requests
+        assert len(store.loads) > num_requests / 20
         assert store.most_at_once == 1
         assert store.most_bytes <= 3 + 1
         assert store.pool.num_bytes <= 3
@@ -140,7 +175,7 @@ async def test_no_request_is_lost_while_models_load_and_leave_all_the_time() -> 
 
 async def test_the_model_that_was_idle_longest_leaves_and_pinned_ones_stay() -> None:
     async with store_of(3, limit=3) as store:
-        store.add("pinned", is_pinned=True)
+        await store.add("pinned", is_pinned=True)
         for name in ("0", "1", "0", "2"):
             await store.ask(name)
         assert set(store.pool.engines) == {"pinned", "0", "2"}
@@ -237,6 +272,7 @@ async def test_a_request_that_waits_has_its_deadline_or_is_told_when_to_come_bac
         await asyncio.gather(*waiting)
 
 
+@pytest.mark.parametrize("where", ["here"], indirect=True)
 async def test_there_is_room_while_one_model_has_some_or_is_not_in_memory() -> None:
     async with store_of(3, limit=3) as store:
         store.pool.require_room("")
@@ -319,7 +355,7 @@ async def test_a_version_that_is_replaced_while_it_loads_answers_nobody() -> Non
         store.gate.clear()
         waiting = asyncio.create_task(store.ask("0"))
         await eventually(lambda: store.most_at_once == 1)
-        new = PooledModel("0", store.loadable("0", version="2"), store.metrics.of_model("0"))
+        new = PooledModel("0", store.loadable("0", version="2"), store.metrics_of("0"))
         store.pool.offer([new])
         with pytest.raises(ModelChanged):
             await waiting
@@ -355,7 +391,7 @@ async def test_no_model_leaves_for_one_with_damaged_files_which_is_logged_once(
         def open_damaged() -> Load:
             raise CheckpointError("the weights are truncated")
 
-        damaged = PooledModel("1", Loadable("1", open_damaged, 1), store.metrics.of_model("1"))
+        damaged = PooledModel("1", Loadable("1", open_damaged, 1), store.metrics_of("1"))
         store.pool.offer([*store.pool.models.values(), damaged])
         for _ in range(3):
             with pytest.raises(NotReady):
@@ -376,7 +412,7 @@ async def test_a_removed_model_has_no_gauges_and_counts_on_when_it_returns() -> 
             store.pool.offer([])
             page = store.metrics.render().decode()
             assert not re.search(r"^dragoman_(ready|rows|model_bytes)\{", page, re.MULTILINE)
-            store.add("0")
+            await store.add("0")
         await store.ask("0")
         await eventually(lambda: store.pool.num_bytes == 1)
         assert store.count("ready", "0") == 1

@@ -4,12 +4,13 @@ reloads at the same time, against a simple model of what must be offered."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import itertools
 import re
 import shutil
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from service.app import create_app
+from service.errors import NotReady
 from service.models.loading import load_models
 from service.models.local_models import LocalModels
 from service.models.store import ModelStore
@@ -37,6 +39,7 @@ from tests.service.models.tiny_stores import (
     TOKENIZER,
     WEIGHTS,
     Answer,
+    FarServer,
     Pair,
     Server,
     Workshop,
@@ -50,6 +53,19 @@ PULLED, COPIED = ("a", "b"), ("c", "d")
 NAMES = (*PULLED, *COPIED)
 TWO_MODELS = 500_000
 """Bytes that two models take, with the slots of SMALL."""
+
+
+Change = tuple[str, str, list[Pair], int]
+CHANGES = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "put", "remove", "copy_half", "rot"]),
+        st.sampled_from(NAMES),
+        st.lists(st.sampled_from(PAIRS), min_size=1, unique=True),
+        st.integers(0, NUM_SEEDS - 1),
+    ),
+    max_size=3,
+)
+ASKED = st.lists(st.sampled_from(PAIRS), max_size=6)
 
 
 class Entry(NamedTuple):
@@ -93,6 +109,11 @@ def used(offer: Offer | None, *, may_leave: bool) -> Offers:
     return frozenset({offer, loaded, *([offer._replace(is_loaded=False)] if may_leave else [])})
 
 
+def forgotten(offer: Offer | None) -> Offers:
+    """What it may be once the process has ended that had it in memory."""
+    return frozenset({offer, offer._replace(is_loaded=False)} if offer else {None})
+
+
 def every(change: Callable[[Offer | None], Offers], offers: Offers) -> Offers:
     """All that may follow from what may be."""
     return frozenset[Offer | None]().union(*map(change, offers))
@@ -101,7 +122,7 @@ def every(change: Callable[[Offer | None], Offers], offers: Offers) -> Offers:
 class Walk(RuleBasedStateMachine):
     """`entries`: of the store; `offers`: what may be offered under each name."""
 
-    def __init__(self, workshop: Workshop, memory_limit: int) -> None:
+    def __init__(self, workshop: Workshop, serve: type[Server], memory_limit: int) -> None:
         super().__init__()
         self.used = functools.partial(used, may_leave=memory_limit > 0)
         self.workshop, self.numbers = workshop, itertools.count()
@@ -112,7 +133,7 @@ class Walk(RuleBasedStateMachine):
         self.offers = {name: followed(self.entries[name], None) for name in NAMES}
         self.foreign = set(threading.enumerate())
         self.runner = asyncio.Runner()
-        self.server = Server(self.store.directory, memory_limit=memory_limit)
+        self.server = serve(self.store.directory, memory_limit=memory_limit)
         self.context = self.server.running()
         self.runner.run(self.context.__aenter__())
 
@@ -175,29 +196,20 @@ class Walk(RuleBasedStateMachine):
 
     # What the server does meanwhile
 
-    @rule(
-        changes=st.lists(
-            st.tuples(
-                st.sampled_from(["put", "put", "remove", "copy_half", "rot"]),
-                st.sampled_from(NAMES),
-                st.lists(st.sampled_from(PAIRS), min_size=1, unique=True),
-                st.integers(0, NUM_SEEDS - 1),
-            ),
-            max_size=3,
-        ),
-        reloaded=st.lists(st.sampled_from(NAMES), max_size=4),
-        asked=st.lists(st.sampled_from(PAIRS), max_size=6),
-    )
+    @rule(changes=CHANGES, reloaded=st.lists(st.sampled_from(NAMES), max_size=4), asked=ASKED)
     def change(
         self,
-        changes: Iterable[tuple[str, str, list[Pair], int]],
+        changes: Iterable[Change],
         reloaded: Sequence[str],
         asked: Sequence[Pair],
     ) -> None:
         """Change the store, and follow it, reload and translate at the same time."""
+        self.apply(changes)
+        self.runner.run(self.meet(reloaded, asked))
+
+    def apply(self, changes: Iterable[Change]) -> None:
         for kind, name, pairs, seed in changes:
             getattr(self, kind)(name, pairs, seed)
-        self.runner.run(self.meet(reloaded, asked))
 
     async def meet(self, reloaded: Sequence[str], asked: Sequence[Pair]) -> None:
         before = {name: every(self.used, offers) for name, offers in self.offers.items()}
@@ -231,7 +243,8 @@ class Walk(RuleBasedStateMachine):
             assert shown, (name, self.entries[name], self.offers[name], after, listed.get(name))
             self.offers[name] = shown
         loaded = {name for name, one in listed.items() if one["state"] == "loaded"}
-        num_bytes = sum(listed[name]["bytes"] for name in loaded)
+        sizes = {name: listed[name]["bytes"] for name in loaded}
+        num_bytes = sum(sizes.values())
         pool = self.server.models.pool
         assert num_bytes <= pool.limit
         await eventually(lambda: self.num_workers <= len(loaded))
@@ -240,11 +253,14 @@ class Walk(RuleBasedStateMachine):
         assert set(pool.engines) == loaded
         ready = 200 if listed else 503
         assert (await self.server.get("/health/ready")).status_code == ready
-        await self.require_measured(loaded)
+        await self.require_measured(sizes)
 
-    async def require_measured(self, loaded: Collection[str]) -> None:
+    async def require_measured(self, loaded: Mapping[str, int]) -> None:
+        """The bytes that engines tell are those that the pool plans with."""
         page = (await self.server.get("/metrics")).text
-        ready = dict(re.findall(r'^dragoman_ready{model="(\w+)"} (\S+)', page, re.MULTILINE))
+        told = re.findall(r'^dragoman_model_bytes{model="(\w+)".*} (\S+)', page, re.MULTILINE)
+        assert {name: float(count) for name, count in told if float(count)} == loaded
+        ready = dict(re.findall(r'^dragoman_ready{model="(\w+)".*} (\S+)', page, re.MULTILINE))
         assert ready == dict.fromkeys(loaded, "1.0")
         loads = re.findall(r'^dragoman_model_loads_total{model="(\w+)"} (\S+)', page, re.MULTILINE)
         now = {**dict.fromkeys(NAMES, 0.0), **{name: float(count) for name, count in loads}}
@@ -296,11 +312,53 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, tiny_tokenizer_file: Path
     return workshop
 
 
-@pytest.mark.parametrize("memory_limit", [0, TWO_MODELS])
-def test_what_is_offered_is_what_the_store_has(workshop: Workshop, memory_limit: int) -> None:
-    walk: Callable[[], Walk] = functools.partial(Walk, workshop, memory_limit)
+class WalkWithKills(Walk):
+    """The engine is in a process that ends at times."""
+
+    @rule(changes=CHANGES, asked=ASKED)
+    def kill(self, changes: Iterable[Change], asked: Sequence[Pair]) -> None:
+        """End it after changes that the server has not seen."""
+        self.apply(changes)
+        self.runner.run(self.kill_while(asked))
+        self.runner.run(self.settle())
+
+    async def kill_while(self, asked: Sequence[Pair]) -> None:
+        """A model whose files have changed is not loaded again. Requests fail if the process ends
+        in them."""
+        before = {name: every(self.used, offers) for name, offers in self.offers.items()}
+        answering = [asyncio.ensure_future(self.server.translate(pair)) for pair in asked]
+        assert isinstance(self.server, FarServer)
+        await self.server.kill()
+        found = await asyncio.gather(*answering)
+        await eventually(lambda: self.is_ready)
+        self.offers = {name: every(forgotten, offers) for name, offers in before.items()}
+        seen = self.followed(self.offers)
+        meanwhile = {name: self.offers[name] | seen[name] for name in NAMES}
+        for pair, answer in zip(asked, found, strict=True):
+            allowed = self.possible(pair, meanwhile) | {(503, "")}
+            assert answer in allowed, (pair, answer, meanwhile)
+        for pair in asked:
+            answer = await self.server.translate(pair)
+            assert answer in self.possible(pair, meanwhile), (pair, answer, meanwhile)
+
+    @property
+    def is_ready(self) -> bool:
+        with contextlib.suppress(NotReady):
+            self.server.models.require_ready()
+            return True
+        return False
+
+
+@pytest.mark.parametrize(
+    ("walk", "serve", "memory_limit"),
+    [(Walk, Server, 0), (Walk, Server, TWO_MODELS), (WalkWithKills, FarServer, TWO_MODELS)],
+)
+def test_what_is_offered_is_what_the_store_has(
+    workshop: Workshop, walk: type[Walk], serve: type[Server], memory_limit: int
+) -> None:
+    make: Callable[[], Walk] = functools.partial(walk, workshop, serve, memory_limit)
     run_state_machine_as_test(
-        walk,
+        make,
         settings=settings(
             max_examples=8,
             phases=[Phase.generate],  # to shrink takes minutes

@@ -5,19 +5,29 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import socket
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Self
 
 import httpx
+from fastapi import FastAPI
 
 from model.checkpoint import CheckpointInfo
 from model.decoding.options import DecodingOptions
 from model.text.tokenizer_config import TokenizerConfig
-from service.app import create_app
+from service.app import create_app, create_app_over
 from service.errors import ServiceError
-from service.models.loading import load_models
+from service.models.loading import load_models, memory_limit
+from service.observability.metrics import Metrics
+from service.processes.control import ParentEnd, Peer
+from service.processes.engine_models import EngineModels
+from service.processes.engine_process import answers_of
+from service.processes.engine_server import EngineServer
+from service.processes.remote_models import RemoteModels
 from service.settings import Settings
 from tests.conftest import TINY_CONFIG
+from tests.service.fakes import eventually
 
 Pair = tuple[str, str]
 Answer = tuple[int, str]
@@ -70,14 +80,17 @@ class Server:
     """The app over a store, asked on the event loop of the test."""
 
     def __init__(self, directory: Path, **more: object) -> None:
-        given = Settings.model_validate({"models_dir": directory, **SMALL, **more})
-        self.app = create_app(given, load_models(given))
+        self.settings = Settings.model_validate({"models_dir": directory, **SMALL, **more})
+        self.app = self._make_app()
         self.models = self.app.state.server.models
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
+    def _make_app(self) -> FastAPI:
+        return create_app(self.settings, load_models(self.settings))
+
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[Server]:
+    async def running(self) -> AsyncIterator[Self]:
         async with self.app.router.lifespan_context(self.app), self._client:
             yield self
 
@@ -93,3 +106,47 @@ class Server:
         """As an admin's request does; the store may have no such model, or a broken one."""
         with contextlib.suppress(ServiceError):
             await self.models.reload(name)
+
+
+class FarServer(Server):
+    """The same, with its engine behind a connection, as if it were in another process."""
+
+    def _make_app(self) -> FastAPI:
+        limit = memory_limit(self.settings)
+        self.settings = self.settings.model_copy(update={"memory_limit": limit})
+        self._parent, self._line = ParentEnd.pair()
+        self._engine, self._numbers = contextlib.AsyncExitStack(), itertools.count()
+        engines, metrics = {"engine-0": self.settings}, Metrics()
+        remote = RemoteModels(self.settings, [], metrics, "front-end-0", engines, self._line, {})
+        return create_app_over(self.settings, remote, metrics)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Self]:
+        await self._start_engine()
+        async with super().running():
+            yield self
+        await self._engine.aclose()
+        self._line.close()
+        self._parent.close()
+
+    async def kill(self) -> None:
+        """End the engine's process, and start another."""
+        await self._engine.aclose()
+        await self._start_engine()
+
+    async def _start_engine(self) -> None:
+        metrics = Metrics()
+        models = EngineModels(self.settings, [], metrics)
+        server = EngineServer(models.pinned, models, answers_of(models, metrics))
+        ours, theirs = socket.socketpair()
+        self._engine.push_async_callback(_left, models)
+        await self._engine.enter_async_context(server.running())
+        await server.serve(theirs)
+        await self.models.connect(Peer("engine-0", next(self._numbers)), ours)
+
+
+async def _left(models: EngineModels) -> None:
+    """Wait until all models have left, as they have when a process has ended."""
+    await eventually(lambda: not models.engines)
+    async with models.turn:
+        models.stop()

@@ -1,6 +1,10 @@
-"""A parent with an engine and a front end whose first connection breaks while both live.
+"""Parents with children that fail.
 
-The engine sends its greeting over each connection. The front end prints what the second one brings.
+Without arguments the first connection of an engine and a front end breaks while both live. The
+engine sends its greeting over each connection. The front end prints what the second one brings.
+
+With a file there is a front end that is ready, cannot begin in its second life, and prints that it
+is in its third.
 """
 
 from __future__ import annotations
@@ -9,9 +13,10 @@ import asyncio
 import os
 import socket
 import sys
+from pathlib import Path
 
 from service.processes.control import ChildEnd, Peer
-from service.processes.supervisor import DRAIN, END, Child, Supervisor
+from service.processes.supervisor import DRAIN, END, REFUSED, Child, Supervisor
 
 GREETING = b"hello"
 
@@ -58,6 +63,33 @@ def front_end(_: str, line: ChildEnd) -> int:
     return 0
 
 
+def refused_once(lives: Path, line: ChildEnd) -> int:
+    with lives.open("a+", encoding="utf-8") as file:
+        file.write("x")
+    number = lives.stat().st_size
+    if number == 2:
+        return REFUSED
+    line.say_ready()
+    if number == 1:
+        return 1
+    sys.stdout.write(f"life {number}\n")
+    sys.stdout.flush()
+
+    async def work() -> None:
+        is_ending = asyncio.Event()
+        line.follow(refuse, {DRAIN: is_ending.set})
+        await is_ending.wait()
+
+    async def refuse(_: Peer, connected: socket.socket) -> None:
+        connected.close()
+
+    asyncio.run(work())
+    return 0
+
+
 if __name__ == "__main__":
     children = [Child("engine-0", engine, "engine"), Child("front-end-0", front_end, "front end")]
+    if len(sys.argv) > 1:
+        lives = Path(sys.argv[1])
+        children = [Child("front-end-0", lambda _, line: refused_once(lives, line), "front end")]
     raise SystemExit(Supervisor(children, []).run())

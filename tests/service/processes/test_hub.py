@@ -51,7 +51,7 @@ class Fronts:
         keys = open_keys(self.settings)
         assert keys is not None
         self._stack.enter_context(closing(keys))
-        gathered = GatheredMetrics(["engine-0"], ["a"])
+        gathered = GatheredMetrics(["engine-0"], lambda: ["a"])
         parent, line = ParentEnd.pair()
         self._stack.enter_context(closing(parent))
         self._stack.enter_context(closing(line))

@@ -14,9 +14,16 @@ from model.decoding.sentence import SourceSentence
 from service.engine.engine import Engine
 from service.engine.ticket import Ticket
 from service.errors import NotReady, Overloaded, ServiceError
-from service.processes.engine_server import EngineServer
 from service.processes.remote_engine import EngineProcess, RemoteEngine
-from tests.service.fakes import FakeRunner, emptied, engine_of, eventually, sentence, texts_of
+from tests.service.fakes import (
+    FakeRunner,
+    emptied,
+    engine_of,
+    eventually,
+    sentence,
+    server_of,
+    texts_of,
+)
 
 
 @dataclass
@@ -46,18 +53,17 @@ async def pair(
     async with contextlib.AsyncExitStack() as stack:
         engines = [await stack.enter_async_context(engine_of(one, **limits)) for one in runners]
         for engine, process in zip(engines, processes, strict=True):
-            server = EngineServer(
-                {"fake": engine}, {"fake": 7}, {"twice": lambda number: 2 * number}
-            )
+            server = server_of(engine, {"twice": lambda number: 2 * number})
             ours, theirs = socket.socketpair()
             await stack.enter_async_context(server.running())
             await server.serve(theirs)
             await process.connect(ours)
         await eventually(lambda: all(process.ready for process in processes))
-        made = Pair(runners, engines, processes, RemoteEngine("fake", processes))
+        both = RemoteEngine("fake", processes[0].sizes["fake"], processes)
+        made = Pair(runners, engines, processes, both)
         yield made
         made.open_gates()
-    await eventually(lambda: not any(process.sizes for process in processes))
+    await eventually(lambda: not any(process.is_there for process in processes))
 
 
 def different(count: int) -> list[SourceSentence]:

@@ -32,11 +32,21 @@ def test_each_four_cores_have_an_engine_and_one_core_one_process(threads: int, c
     assert shares_weights
 
 
-def test_the_settings_choose_and_models_on_demand_have_one_process(tmp_path: Path) -> None:
+def test_the_settings_choose() -> None:
     assert not on_cpu(one_process=True).engines
-    assert not on_cpu(models_dir=tmp_path).engines
     engines, num_front_ends, _ = on_cpu(engines=3, front_ends=2)
     assert (len(engines), num_front_ends) == (3, 2)
+
+
+def test_models_on_demand_have_one_front_end_and_a_limit_that_all_know(tmp_path: Path) -> None:
+    engines, num_front_ends, _ = on_cpu(models_dir=tmp_path, front_ends=3)
+    assert (len(engines), num_front_ends) == (2, 1)
+    assert len({engine.memory_limit for engine in engines}) == 1
+    assert engines[0].memory_limit > 0
+    (engine,), _, _ = on_cpu(models_dir=tmp_path, threads=4, memory_limit=10**9)
+    assert engine.memory_limit == 10**9
+    assert not on_cpu(models_dir=tmp_path, threads=1).engines
+    assert not on_cpu(models_dir=tmp_path, device="cuda").engines
 
 
 def test_with_pytorch_processes_are_asked_for_and_load_their_own_weights() -> None:
