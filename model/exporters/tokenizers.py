@@ -23,6 +23,11 @@ class ExportError(ValueError):
 def write_marian_tokenizer(directory: Path, checkpoint: Checkpoint, source: Path) -> None:
     """Write MarianTokenizer's files; text selects the target language as in ">>de<< text"."""
     config, tokenizer = checkpoint.info.tokenizer, checkpoint.tokenizer
+    if "eos" not in config.source_layout:
+        raise ExportError(
+            "MarianTokenizer ends every source with </s>, this checkpoint's source_layout is "
+            f"{list(config.source_layout)}"
+        )
     shutil.copyfile(source / config.source, directory / "source.spm")
     shutil.copyfile(source / config.target, directory / "target.spm")
     languages = checkpoint.info.languages.codes

@@ -13,7 +13,9 @@ import torch
 from model.checkpoint import CheckpointError, CheckpointInfo
 from model.checkpoint.saving import save_checkpoint
 from model.files import reason_of
+from model.importers.eole import import_eole
 from model.importers.fairseq import import_fairseq
+from model.importers.formats import eole_directory
 from model.importers.imported import Imported, SourceError, Wanted, find_archive
 from model.importers.m2m_100 import import_m2m_100
 from model.importers.marian import import_marian
@@ -38,8 +40,8 @@ _WRONG = (
 )
 """Exceptions from wrong values in a file that no specific check catches."""
 _SUPPORTED = (
-    "marian, m2m_100 (with NLLB-200), mbart (mBART-50), t5 (with MADLAD-400) and fairseq "
-    "Transformers"
+    "marian, m2m_100 (with NLLB-200), mbart (mBART-50), t5 (with MADLAD-400), eole (QuickMT) and "
+    "fairseq Transformers"
 )
 _CARD = """# {name}
 
@@ -64,7 +66,7 @@ def import_model(
     if destination.exists():
         raise SourceError(f"{destination} exists already; remove it or name another directory")
     try:
-        imported = _read(source, wanted)
+        imported = _read(source, origin["source"], wanted)
         destination.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=destination.parent) as scratch:
             finished = Path(scratch) / "checkpoint"
@@ -98,10 +100,12 @@ def _write(finished: Path, imported: Imported, origin: Mapping[str, str]) -> Non
     (finished / "MODEL_CARD.md").write_text(_card(info, dtype), encoding="utf-8")
 
 
-def _read(source: Path, wanted: Wanted) -> Imported:
+def _read(source: Path, name: str, wanted: Wanted) -> Imported:
     """Read it with its family's importer."""
     if not source.exists():
         raise SourceError(f"there is no {source}")
+    if eole := eole_directory(source):
+        return import_eole(SourceDirectory(eole, name), wanted)
     if source.is_dir() and (source / "config.json").is_file():
         directory = SourceDirectory(source)
         family = directory.config.get("model_type")

@@ -24,26 +24,34 @@ from huggingface_hub.errors import (
 from huggingface_hub.hf_api import RepoSibling
 
 from model.files import FileError, read_text
+from model.importers.formats import EOLE_FOLDERS
 from model.importers.imported import SourceError
 from model.values import is_whole_number, shown
 
 _CARD_FILE = "README.md"
 _MOST_CARD_BYTES = 2**24
 _LICENCE = re.compile(r"""^license:\s*["']?([\w.-]+)""", re.MULTILINE)
+_EOLE_SIDES = ("joint", *("[a-z]" * letters for letters in (2, 3)))
+"""Both sides' sentencepiece model, or a side's: src, tgt or a language."""
 _SMALL_FILES = [
     *("config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json"),
     *("vocab.json", "target_vocab.json", "source.spm", "target.spm", "sentencepiece.bpe.model"),
     "spiece.model",
+    *(f"{folder}/{name}" for folder in EOLE_FOLDERS for name in ("config.json", "vocab.json")),
+    *(f"{folder}/{name}.spm.model" for folder in EOLE_FOLDERS for name in _EOLE_SIDES),
     _CARD_FILE,
 ]
+_EOLE_WEIGHTS = [f"{folder}/model.00.safetensors" for folder in EOLE_FOLDERS]
 _SHARD = "-".join(["[0-9]" * 5, "of", "[0-9]" * 5])
 """Digits only: `*` would match a path that leaves the directory."""
 _SAFETENSORS = [
     *("model.safetensors", "model.safetensors.index.json", f"model-{_SHARD}.safetensors"),
+    *_EOLE_WEIGHTS,
 ]
 _PICKLES = [
     *("pytorch_model.bin", "pytorch_model.bin.index.json", f"pytorch_model-{_SHARD}.bin"),
 ]
+_WEIGHTS = (*_SAFETENSORS[:2], *_EOLE_WEIGHTS, *_PICKLES[:2])
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _WRONG = (ValueError, KeyError, TypeError, AttributeError)
 """Exceptions of the Hub's library from wrong values in an answer."""
@@ -76,7 +84,7 @@ def download(hub_id: str, revision: str | None = None) -> tuple[Path, str]:
     """
     folder = _snapshot(hub_id, revision, _SMALL_FILES)
     for patterns in (_SAFETENSORS, _PICKLES):
-        if not any((folder / name).is_file() for name in (*_SAFETENSORS[:2], *_PICKLES[:2])):
+        if not any((folder / name).is_file() for name in _WEIGHTS):
             _snapshot(hub_id, folder.name, patterns)
     return folder, folder.name
 

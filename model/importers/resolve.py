@@ -9,11 +9,11 @@ import re
 from pathlib import Path
 
 from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
-from model.files import FileError, read_json, reason_of
+from model.files import reason_of
+from model.importers.formats import config_of, eole_directory
 from model.importers.imported import SourceError, Wanted, find_archive
 from model.values import shown
 
-_MOST_JSON_BYTES = 2**24
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -81,14 +81,11 @@ def _cached(source: Path, key: str, origin: dict[str, str]) -> Path:
 
 def is_foreign(source: Path) -> bool:
     """Whether it is another family's model and not a checkpoint, intact or not."""
-    config = source / "config.json"
-    if not config.is_file():
-        return find_archive(source) is not None
-    try:
-        parsed = read_json(config, _MOST_JSON_BYTES)
-    except FileError:
-        return False
-    return isinstance(parsed, dict) and "model_type" in parsed
+    if eole_directory(source) is not None:
+        return True
+    if (source / "config.json").is_file():
+        return "model_type" in config_of(source)
+    return find_archive(source) is not None
 
 
 def _fingerprint(source: Path) -> str:

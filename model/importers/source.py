@@ -55,8 +55,10 @@ class SpecialIds(TypedDict):
 class SourceDirectory:
     """A directory in Hugging Face layout; every error is a SourceError with a full message."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str = "") -> None:
+        """`name`: the model's, by default the directory's."""
         self.path = path
+        self.name = name or path.name
 
     @cached_property
     def config(self) -> dict[str, Any]:

@@ -208,16 +208,16 @@ def import_(
 ) -> None:
     """Write the model SOURCE as the checkpoint DESTINATION.
 
-    SOURCE is a directory in Hugging Face layout, a fairseq archive, or a Hub id:
+    SOURCE is a directory in the layout of Hugging Face or eole, a fairseq archive, or a Hub id:
 
     \b
     dragoman import Helsinki-NLP/opus-mt-de-en checkpoints/de-en
     dragoman import facebook/nllb-200-distilled-600M checkpoints/nllb
     dragoman import models/wmt/model.pt checkpoints/wmt --source-lang en --target-lang de
 
-    Families: Marian, M2M-100 and NLLB-200, mBART-50, fairseq Transformers. The languages are named
-    where the model does not say them, and otherwise choose among those that it has. Each option
-    may be given several times.
+    Families: Marian, M2M-100 and NLLB-200, mBART-50, eole, fairseq Transformers. The languages are
+    named where the model does not say them, and otherwise choose among those that it has. Each
+    option may be given several times.
     """
     with importing():
         from model.importers.imported import Wanted

@@ -102,7 +102,7 @@ def _from_hub(store: ModelStore, source: Source) -> _Fetched:
     directory = download / model.commit
     directory.mkdir(parents=True, exist_ok=True)
     size = sum(file.size for file in model.files)
-    there = sum(file.stat().st_size for file in directory.iterdir())
+    there = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     require_room(directory, source.name, size, there, source.max_bytes)
     for file in model.files:
         path = directory / file.name

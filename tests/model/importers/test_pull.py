@@ -34,6 +34,8 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HUB_ID = "someone/opus-mt-en-zh"
 NEW_ID = "someone/opus-mt-en-zh-renamed"
 WEIGHTS = "model.safetensors"
+EOLE = Path(__file__).parents[2] / "data" / "eole"
+EOLE_WEIGHTS = "model.00.safetensors"
 NOWHERE = "http://127.0.0.1:9"
 MOST = 2**30
 
@@ -65,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         fault, path = self.server.fault, self.path.split("?")[0]
-        name = path.rsplit("/", 1)[1]
+        name = path.partition("/resolve/")[2].partition("/")[2] or path.rsplit("/", 1)[1]
         if fault == "gated":
             self._end(401, {"X-Error-Code": "GatedRepo"})
         elif fault == "renamed" and HUB_ID in path and NEW_ID not in path:
@@ -76,8 +78,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._end(403, {"X-Error-Code": "GatedRepo"})
         elif path.startswith("/api/models/"):
             files = [self._described(name, b"") for name in self.server.hostile]
-            for file in sorted(self.server.directory.iterdir()):
-                files.append(self._described(file.name, file.read_bytes()))
+            for file in sorted(filter(Path.is_file, self.server.directory.rglob("*"))):
+                name = file.relative_to(self.server.directory).as_posix()
+                files.append(self._described(name, file.read_bytes()))
             commit = "../" * 5 + COMMIT if fault == "no commit" else COMMIT
             body = {"id": HUB_ID, "sha": commit, "siblings": files, "gated": fault == "asks"}
             self._answer(json.dumps(files if "/tree/" in path else body).encode(), "listing")
@@ -191,6 +194,25 @@ def test_a_hub_model_is_downloaded_once_and_its_commit_kept(tmp_path: Path, hub:
     imported = in_process(tmp_path, hub.url, "import", HUB_ID, str(tmp_path / "ours"))
     assert imported.returncode == 0, imported.stderr
     assert read_info(tmp_path / "ours").origin == info.origin
+
+
+def test_a_quickmt_repository_is_read_from_its_folder_of_eole(tmp_path: Path, hub: Hub) -> None:
+    """The conversion for CTranslate2 at its root stays there."""
+    shutil.rmtree(hub.directory)
+    shutil.copytree(EOLE, hub.directory / "eole-model")
+    (hub.directory / "config.json").write_text('{"add_source_eos": false}')
+    for name in ("model.bin", "src.spm.model", "source_vocabulary.json"):
+        (hub.directory / name).write_bytes(b"x")
+    directory = ("--models-dir", str(tmp_path / "store"))
+    arguments = (("models", *directory, "pull", HUB_ID), ("import", HUB_ID, str(tmp_path / "ours")))
+    for command in arguments:
+        hub.requested.clear()
+        result = in_process(tmp_path, hub.url, *command)
+        assert result.returncode == 0, result.stderr
+        needed = {"config.json", "vocab.json", "en.spm.model", "zh.spm.model", EOLE_WEIGHTS}
+        expected = {"config.json", *(f"eole-model/{name}" for name in needed)}
+        assert {name for name, _ in hub.requested if name} == expected
+    assert read_info(tmp_path / "ours").pairs == (("en", "zh"),)
 
 
 @pytest.mark.parametrize("fault", ["", "renamed"])
