@@ -48,7 +48,8 @@ def write_marian_tokenizer(directory: Path, checkpoint: Checkpoint, source: Path
 
 
 def write_m2m_100_tokenizer(directory: Path, checkpoint: Checkpoint, source: Path) -> None:
-    """Write M2M100Tokenizer's or NllbTokenizer's files, depending on the tags."""
+    """Write M2M100Tokenizer's, SMALL100Tokenizer's or NllbTokenizer's files, depending on the
+    tags."""
     config, pieces = checkpoint.info.tokenizer, checkpoint.tokenizer.source_pieces
     tags = sorted(config.tags.values(), key=pieces.index)
     shutil.copyfile(source / config.source, directory / _MODEL)
@@ -56,7 +57,7 @@ def write_m2m_100_tokenizer(directory: Path, checkpoint: Checkpoint, source: Pat
         own = pieces[: pieces.index(tags[0])]
         write_json(directory / "vocab.json", _numbered(own))
         settings: dict[str, Any] = {
-            "tokenizer_class": "M2M100Tokenizer",
+            "tokenizer_class": "M2M100Tokenizer" if config.target_layout else "SMALL100Tokenizer",
             "language_codes": "wmt21" if len(tags) == _NUM_WMT21 else "m2m100",
             "num_madeup_words": len(pieces) - len(own) - len(tags),
         }

@@ -40,8 +40,8 @@ _WRONG = (
 )
 """Exceptions from wrong values in a file that no specific check catches."""
 _SUPPORTED = (
-    "marian, m2m_100 (with NLLB-200), mbart (mBART-50), t5 (with MADLAD-400), eole (QuickMT) and "
-    "fairseq Transformers"
+    "marian, m2m_100 (with NLLB-200 and SMaLL-100), mbart (mBART-50), t5 (with MADLAD-400), "
+    "eole (QuickMT) and fairseq Transformers"
 )
 _CARD = """# {name}
 

@@ -215,9 +215,9 @@ def import_(
     dragoman import facebook/nllb-200-distilled-600M checkpoints/nllb
     dragoman import models/wmt/model.pt checkpoints/wmt --source-lang en --target-lang de
 
-    Families: Marian, M2M-100 and NLLB-200, mBART-50, eole, fairseq Transformers. The languages are
-    named where the model does not say them, and otherwise choose among those that it has. Each
-    option may be given several times.
+    Families: Marian, M2M-100, NLLB-200, SMaLL-100, mBART-50, eole, fairseq Transformers. The
+    languages are named where the model does not say them, and otherwise choose among those that it
+    has. Each option may be given several times.
     """
     with importing():
         from model.importers.imported import Wanted

@@ -157,6 +157,7 @@ def make_originals(root: Path, corpus: Corpus, steps: int = STEPS) -> dict[str, 
             "marian": marian(root / "marian", corpus, (), steps),
             "tagged marian": marian(root / "tagged", corpus, ("cmn_Hans", "fra"), steps),
             "m2m_100": m2m_100(root / "m2m_100", corpus, steps),
+            "small100": small100(root / "small100", corpus, steps),
             "nllb": nllb(root / "nllb", corpus, steps),
             "mbart": mbart(root / "mbart", corpus, steps + steps // 2),
             "madlad": madlad(root / "madlad", corpus, steps),
@@ -206,6 +207,28 @@ def write_marian_tokenizer(
 
 def m2m_100(directory: Path, corpus: Corpus, steps: int) -> Original:
     """M2M-100's layout: its vocabulary file, a hundred tags and a few pieces to fill up."""
+    tokenizer, vocab_size = m2m_100_tokenizer(directory, corpus, "en")
+    pairs = tagged_pairs(corpus, tokenizer)
+    return _m2m_model(directory, pairs, tokenizer, vocab_size, steps)
+
+
+def small100(directory: Path, corpus: Corpus, steps: int) -> Original:
+    """SMaLL-100's layout: M2M-100's files, the target's tag on the source and none on the target.
+
+    Its own tokenizer is no part of transformers; M2M-100's, told the target as the source, gives
+    the same ids.
+    """
+    tokenizer, vocab_size = m2m_100_tokenizer(directory, corpus, "zh")
+    pairs = [(source, target[1:]) for source, target in tagged_pairs(corpus, tokenizer)]
+    settings = json.loads((directory / "tokenizer_config.json").read_text())
+    write_json(
+        directory / "tokenizer_config.json", {**settings, "tokenizer_class": "SMALL100Tokenizer"}
+    )
+    return _m2m_model(directory, pairs, tokenizer, vocab_size, steps)
+
+
+def m2m_100_tokenizer(directory: Path, corpus: Corpus, source_language: str) -> tuple[Any, int]:
+    """The tokenizer, and the size of the vocabulary with the pieces that fill it up."""
     from transformers import M2M100Tokenizer
 
     directory.mkdir()
@@ -213,9 +236,9 @@ def m2m_100(directory: Path, corpus: Corpus, steps: int) -> Original:
     pieces = ["<s>", "<pad>", "</s>", "<unk>", *pieces_of(corpus.joint_model)]
     write_json(directory / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
     files = (directory / "vocab.json", directory / "sentencepiece.bpe.model")
-    tokenizer = M2M100Tokenizer(*map(str, files), src_lang="en", tgt_lang="zh")
+    tokenizer = M2M100Tokenizer(*map(str, files), src_lang=source_language, tgt_lang="zh")
     tokenizer.save_pretrained(directory)
-    return _m2m_model(directory, corpus, tokenizer, len(pieces) + 100 + 8, steps)
+    return tokenizer, len(pieces) + 100 + 8
 
 
 def nllb(directory: Path, corpus: Corpus, steps: int) -> Original:
@@ -225,7 +248,8 @@ def nllb(directory: Path, corpus: Corpus, steps: int) -> Original:
     write_nllb_tokenizer(directory, corpus)
     languages = {"src_lang": "eng_Latn", "tgt_lang": "zho_Hans"}
     tokenizer = NllbTokenizer.from_pretrained(directory, **languages)
-    return _m2m_model(directory, corpus, tokenizer, len(tokenizer) + 2, steps)
+    pairs = tagged_pairs(corpus, tokenizer)
+    return _m2m_model(directory, pairs, tokenizer, len(tokenizer) + 2, steps)
 
 
 def write_nllb_tokenizer(directory: Path, corpus: Corpus) -> None:
@@ -356,14 +380,17 @@ def tagged_pairs(corpus: Corpus, tokenizer: Any) -> list[tuple[list[int], list[i
 
 
 def _m2m_model(
-    directory: Path, corpus: Corpus, tokenizer: Any, vocab_size: int, steps: int
+    directory: Path,
+    pairs: list[tuple[list[int], list[int]]],
+    tokenizer: Any,
+    vocab_size: int,
+    steps: int,
 ) -> Original:
     from transformers import M2M100Config, M2M100ForConditionalGeneration
 
     config = M2M100Config(
         **SIZES, vocab_size=vocab_size, activation_function="relu", decoder_start_token_id=2
     )
-    pairs = tagged_pairs(corpus, tokenizer)
     model = train_briefly(lambda: M2M100ForConditionalGeneration(config), pairs, steps)
     return _save(directory, model, tokenizer)
 

@@ -158,7 +158,7 @@ def test_a_post_norm_checkpoint_is_marians_and_comes_back_with_equal_weights(
     assert logits_of(tmp_path / "exported", rows[0]).allclose(logits(ours, rows[0]), atol=1e-4)
 
 
-@pytest.mark.parametrize("family", ["m2m_100", "nllb"])
+@pytest.mark.parametrize("family", ["m2m_100", "small100", "nllb"])
 def test_what_was_imported_is_exported_with_equal_weights_and_tokenizer(
     tmp_path: Path, imported: dict[str, Checkpoint], imported_root: Path, family: str
 ) -> None:

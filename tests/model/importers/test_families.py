@@ -17,7 +17,7 @@ from model.trials.checkpoint import check_checkpoint
 from tests.model.importers.originals import SCRIPTS, TASK, Corpus, Original, padded
 from tests.model.network.reference import are_tied
 
-FAMILIES = ["marian", "tagged marian", "m2m_100", "nllb", "mbart", "madlad", "t5"]
+FAMILIES = ["marian", "tagged marian", "m2m_100", "small100", "nllb", "mbart", "madlad", "t5"]
 LIMIT = 24
 PREFIXES = {"tagged marian": ">>cmn_Hans<< ", "madlad": "<2zh> ", "t5": TASK}
 SOURCE_TAGS = {

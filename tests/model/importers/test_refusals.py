@@ -238,3 +238,39 @@ def test_weights_that_float16_holds_are_stored_so_also_if_pickled_or_in_several_
     stored = load_file(tmp_path / "ours" / "model.safetensors")
     assert torch.equal(stored["src_embedding.tokens.weight"], weights["model.shared.weight"])
     assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
+
+
+PLAIN = change(TOKENIZER, tokenizer_class=None, name_or_path=None)
+
+
+@pytest.mark.parametrize(
+    ("edit", "is_small"),
+    [
+        (PLAIN, False),
+        (change(TOKENIZER, tokenizer_class="M2M100Tokenizer"), False),
+        (change(TOKENIZER, tokenizer_class="SMALL100Tokenizer"), True),
+        (change(CONFIG, _name_or_path="/checkpoints/fairseq/hf_small100"), True),
+        (change(TOKENIZER, name_or_path="alirezamsh/small100"), True),
+        (overwrite("tokenization_small100.py", b""), True),
+    ],
+)
+def test_small_100_is_told_from_m2m_100(
+    tmp_path: Path, untrained: dict[str, Path], edit: Edit, is_small: bool
+) -> None:
+    """Its tags are the targets' and stand on the source."""
+    source = Path(shutil.copytree(untrained["m2m_100"], tmp_path / "source"))
+    edit(source)
+    import_source(str(source), tmp_path / "ours", None, Wanted())
+    config = load_checkpoint(tmp_path / "ours").info.tokenizer
+    assert config.source_layout[0] == ("target_tag" if is_small else "source_tag")
+    assert config.target_layout == (() if is_small else ("target_tag",))
+
+
+def test_layers_of_small_100_without_a_tokenizers_name_are_not_guessed_about(
+    tmp_path: Path, untrained: dict[str, Path]
+) -> None:
+    source = Path(shutil.copytree(untrained["m2m_100"], tmp_path / "source"))
+    PLAIN(source)
+    change(CONFIG, encoder_layers=12, decoder_layers=3)(source)
+    with pytest.raises(SourceError, match="may be SMaLL-100, .* must be 'SMALL100Tokenizer' or"):
+        import_source(str(source), tmp_path / "ours", None, Wanted())
