@@ -15,7 +15,7 @@ from model.checkpoint.saving import save_checkpoint
 from model.files import reason_of
 from model.importers.eole import import_eole
 from model.importers.fairseq import import_fairseq
-from model.importers.formats import eole_directory
+from model.importers.formats import eole_directory, unsupported_family, unsupported_format
 from model.importers.imported import Imported, SourceError, Wanted, find_archive
 from model.importers.m2m_100 import import_m2m_100
 from model.importers.marian import import_marian
@@ -23,7 +23,6 @@ from model.importers.mbart import import_mbart
 from model.importers.source import SourceDirectory
 from model.importers.t5 import import_t5, refuse_umt5
 from model.trials.checkpoint import add_self_test
-from model.values import shown
 
 _Importer = Callable[[SourceDirectory, Wanted], Imported]
 _FAMILIES: dict[str, _Importer] = {
@@ -106,11 +105,14 @@ def _read(source: Path, name: str, wanted: Wanted) -> Imported:
         raise SourceError(f"there is no {source}")
     if eole := eole_directory(source):
         return import_eole(SourceDirectory(eole, name), wanted)
+    if unsupported := unsupported_format(source):
+        raise SourceError(f"{source} is {unsupported}; supported: {_SUPPORTED}")
     if source.is_dir() and (source / "config.json").is_file():
         directory = SourceDirectory(source)
         family = directory.config.get("model_type")
         if not isinstance(family, str) or family not in _FAMILIES:
-            raise SourceError(f"{source} holds a {shown(family)} model; supported: {_SUPPORTED}")
+            what = unsupported_family(directory.config)
+            raise SourceError(f"{source} holds {what}; supported: {_SUPPORTED}")
         return _FAMILIES[family](directory, wanted)
     if archive := find_archive(source):
         return import_fairseq(archive, wanted)

@@ -33,6 +33,8 @@ _OLD_OUTPUT, _OUTPUT = "decoder.embed_out", "decoder.output_projection.weight"
 def import_fairseq(archive: Path, wanted: Wanted) -> Imported:
     """Read the model; raises SourceError."""
     saved = read_pickle(archive, allowed=(argparse.Namespace,))
+    if "opt" in saved and "vocab" in saved:
+        raise SourceError(f"{archive} is a model of OpenNMT-py, which is not supported")
     if not isinstance(saved.get("model"), Mapping):
         raise SourceError(f"{archive} is no fairseq archive: it holds no 'model'")
     options = _options(saved, archive)

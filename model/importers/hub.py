@@ -36,8 +36,7 @@ _EOLE_SIDES = ("joint", *("[a-z]" * letters for letters in (2, 3)))
 _SMALL_FILES = [
     *("config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json"),
     *("vocab.json", "target_vocab.json", "source.spm", "target.spm", "sentencepiece.bpe.model"),
-    "spiece.model",
-    "tokenization_small100.py",
+    *("spiece.model", "tokenization_small100.py", "adapter_config.json"),
     *(f"{folder}/{name}" for folder in EOLE_FOLDERS for name in ("config.json", "vocab.json")),
     *(f"{folder}/{name}.spm.model" for folder in EOLE_FOLDERS for name in _EOLE_SIDES),
     _CARD_FILE,

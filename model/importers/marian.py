@@ -38,6 +38,11 @@ class _Side(NamedTuple):
 
 def import_marian(source: SourceDirectory, wanted: Wanted) -> Imported:
     """Read the model; raises SourceError."""
+    if source.config["model_type"] == "pegasus" and not source.has(SOURCE_MODEL):
+        raise SourceError(
+            f"{source.path} holds a Pegasus model, which summarises; of pegasus only what "
+            "`dragoman export` writes is supported"
+        )
     models = {name: source.file(name) for name in (SOURCE_MODEL, TARGET_MODEL)}
     src, tgt = _sides(source)
     found = [piece for piece in src.pieces if piece.startswith(">>") and piece.endswith("<<")]

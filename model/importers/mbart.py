@@ -18,12 +18,14 @@ from model.importers.source import SourceDirectory
 from model.network.config import ModelConfig
 from model.values import is_whole_number, shown
 
+_LANGUAGES = 50
+
 
 def import_mbart(source: SourceDirectory, wanted: Wanted) -> Imported:
     """Read the model; raises SourceError."""
-    _refuse_mbart_25(source)
     model = source.file(MODEL)
     pieces, codes = tagged_pieces(source, model)
+    _refuse_mbart_25(source, codes)
     pieces, fillers = padded(pieces, source.number("vocab_size"))
     if not wanted.targets and (forced := source.generation.get("forced_bos_token_id")):
         if not is_whole_number(forced) or not 0 <= forced < len(pieces):
@@ -39,12 +41,15 @@ def import_mbart(source: SourceDirectory, wanted: Wanted) -> Imported:
     return Imported(architecture, weights, tokenizer, files, pairs, source.decoding())
 
 
-def _refuse_mbart_25(source: SourceDirectory) -> None:
-    """mBART-25 uses another source layout: the text, eos, then the tag."""
-    name = str(source.tokenizer.get("tokenizer_class", "MBart50Tokenizer"))
-    if not name.startswith("MBart50Tokenizer"):
+def _refuse_mbart_25(source: SourceDirectory, codes: list[str]) -> None:
+    """mBART-25 uses another source layout: the text, eos, then the tag. The tokenizer's class
+    tells, or without one the set of languages or their number."""
+    name = source.tokenizer.get("tokenizer_class")
+    has_50 = source.tokenizer.get("language_codes") == "ML50" or len(codes) >= _LANGUAGES
+    if not (has_50 if name is None else str(name).startswith("MBart50Tokenizer")):
         raise SourceError(
-            f"{source.path} is written for {shown(name)}; of mBART only mBART-50 is supported"
+            f"{source.path} is written for {shown(name or 'mBART-25')}; of mBART only mBART-50 is "
+            "supported"
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.files import reason_of
-from model.importers.formats import config_of, eole_directory
+from model.importers.formats import config_of, eole_directory, unsupported_format
 from model.importers.imported import SourceError, Wanted, find_archive
 from model.values import shown
 
@@ -80,8 +80,8 @@ def _cached(source: Path, key: str, origin: dict[str, str]) -> Path:
 
 
 def is_foreign(source: Path) -> bool:
-    """Whether it is another family's model and not a checkpoint, intact or not."""
-    if eole_directory(source) is not None:
+    """Whether it is another family's or program's model and not a checkpoint, intact or not."""
+    if eole_directory(source) or unsupported_format(source):
         return True
     if (source / "config.json").is_file():
         return "model_type" in config_of(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from model.files import reason_of
 from model.importers.imported import SourceError
 from model.values import shown
 
+_NEEDED = re.compile(r"Unsupported (?:global|class): (?:GLOBAL )?([\w.]+)")
+_OPENNMT = ("torchtext.", "onmt.")
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
@@ -43,9 +46,8 @@ def read_pickle(path: Path, allowed: tuple[type, ...] = ()) -> dict[str, Any]:
     except SourceError:
         raise
     except pickle.UnpicklingError as error:
-        reason = str(error).strip().splitlines()[0]
         raise SourceError(
-            f"{path} holds more than weights, or no weights at all: {reason}"
+            f"{path} holds more than weights, or no weights at all: {_reason_of_pickle(error)}"
         ) from error
     except Exception as error:  # the reader raises almost anything on damage
         reason = " ".join(reason_of(error).split())[:200] or type(error).__name__
@@ -53,6 +55,15 @@ def read_pickle(path: Path, allowed: tuple[type, ...] = ()) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise SourceError(f"{path} must hold a dictionary, got {type(loaded).__name__}")
     return loaded
+
+
+def _reason_of_pickle(error: pickle.UnpicklingError) -> str:
+    """The class that a pickle needs, and whose it is, or torch's first line."""
+    if (found := _NEEDED.search(str(error))) is None:
+        return str(error).strip().splitlines()[0]
+    needed = found.group(1)
+    is_opennmt = needed.startswith(_OPENNMT)
+    return f"it needs {needed}" + (", as models of OpenNMT-py do" if is_opennmt else "")
 
 
 def tensors_of(values: Mapping[str, Any], path: Path) -> dict[str, Tensor]:
