@@ -38,7 +38,7 @@ _ENCODED_TOKENS = 8192
 def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision: Precision) -> int:
     """Bytes of all caches and searches when every slot and row is full."""
     positions = (
-        capacity.max_rows * capacity.max_target_tokens
+        capacity.max_rows * _kept_positions(config, capacity)
         + capacity.max_slots * capacity.max_source_tokens
     )
     keys_and_values = 2 * config.n_decoder_layers * config.attention_width * positions
@@ -70,7 +70,7 @@ def step_bytes(config: ModelConfig, capacity: Capacity, precision: Precision) ->
     logits = 4 * capacity.max_rows * config.tgt_vocab_size
     size = _bytes_of(precision)
     one_store = config.n_decoder_layers * config.attention_width * size * (
-        capacity.max_rows * capacity.max_target_tokens
+        capacity.max_rows * _kept_positions(config, capacity)
     )  # fmt: skip
     width, hidden = config.attention_width, (1 + config.gated) * config.d_ff
     a_token = 2 * config.n_decoder_layers * width + config.d_model + 3 * width + hidden
@@ -102,6 +102,11 @@ def give_memory_back() -> None:
     """Give freed memory to the system, which the C library of Linux keeps otherwise."""
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
+
+
+def _kept_positions(config: ModelConfig, capacity: Capacity) -> int:
+    """Of the keys and values of a row; two states of an SSRU take as much as one position."""
+    return 1 if config.autoregression == "ssru" else capacity.max_target_tokens
 
 
 def _num_weights(shapes: dict[str, tuple[int, ...]]) -> int:

@@ -52,6 +52,7 @@ _BART = {
     "d_head": (0,),
     "scale_attention": (True,),
     "gated": (False,),
+    "autoregression": ("attention",),
 }
 """What all of these families have in common."""
 _SINUSOIDS = {

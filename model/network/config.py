@@ -17,6 +17,7 @@ Positions = Literal["sinusoidal", "learned", "alibi", "buckets"]
 Sinusoids = Literal["interleaved", "halves", "tensor2tensor"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 SharedEmbeddings = Literal["all", "inputs", "target", "none"]
+Autoregression = Literal["attention", "ssru"]
 AttentionHead = tuple[int, int]
 """A head of the decoder's attention to the memory: its layer and its number, from 0."""
 
@@ -27,10 +28,14 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "sinusoids": get_args(Sinusoids),
     "activation": get_args(Activation),
     "shared_embeddings": get_args(SharedEmbeddings),
+    "autoregression": get_args(Autoregression),
 }
 
 LATER_OPTIONS = frozenset(
-    ("norm_kind", "d_head", "scale_attention", "gated", "distance_buckets", "longest_distance")
+    (
+        *("norm_kind", "d_head", "scale_attention", "gated", "distance_buckets"),
+        *("longest_distance", "autoregression"),
+    )
 )
 """Options that older checkpoints do not have; these mean their defaults."""
 
@@ -78,6 +83,9 @@ class ModelConfig:
     `distance_buckets`, of which the last ones are for `longest_distance` and more. `norm_kind`
     "rms": norms without mean and bias (Zhang and Sennrich 2019). `gated`: the activation is
     multiplied by a further projection (Shazeer 2020).
+
+    `autoregression` says how the decoder reads its own earlier tokens: "attention", or "ssru", a
+    running state of D numbers a layer (Kim et al. 2019).
     """
 
     src_vocab_size: int
@@ -107,6 +115,7 @@ class ModelConfig:
     gated: bool = False
     distance_buckets: int = 32
     longest_distance: int = 128
+    autoregression: Autoregression = "attention"
 
     def __post_init__(self) -> None:
         self._check_choices()

@@ -86,6 +86,55 @@ class MultiHeadAttention(nn.Module):
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
 
+class StateUpdate(NamedTuple):
+    """A change of an SSRU's state to forget * state + added, each (B, T, D)."""
+
+    forget: Tensor
+    added: Tensor
+
+
+class SSRU(nn.Module):
+    """Simpler simple recurrent unit (Kim et al. 2019), in place of the decoder's self-attention.
+
+    c_t = f_t * c_{t-1} + (1 - f_t) * (W x_t + b) with f_t = sigmoid(W_f x_t + b_f) and c_0 = 0; the
+    output is max(c_t, 0).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.n_heads = config.n_heads
+        self.input_proj = nn.Linear(config.d_model, config.d_model)
+        self.forget_proj = nn.Linear(config.d_model, config.d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """All positions at once, as in training: (B, T, D) -> (B, T, D)."""
+        update = self.update(x)
+        state, states = torch.zeros_like(x[:, 0]), []
+        for forget, added in zip(*(part.unbind(1) for part in update), strict=True):
+            state = forget * state + added
+            states.append(state)
+        return self.output(torch.stack(states, 1))
+
+    def update(self, x: Tensor) -> StateUpdate:
+        """What each position of x (B, T, D) does to the state before it."""
+        forget = self.forget_proj(x).sigmoid()
+        return StateUpdate(forget, (1 - forget) * self.input_proj(x))
+
+    def output(self, state: Tensor) -> Tensor:
+        return F.relu(state)
+
+    def weights(self, x: Tensor) -> Tensor:
+        """How much of each earlier input the states of `forward` hold, (B, H, T, T): the mean over
+        the dimensions of each of H equal parts. What lacks to 1 is c_0."""
+        forget = self.forget_proj(x).sigmoid()
+        held, rows = torch.zeros_like(forget), []
+        for t in range(x.size(1)):
+            held = held * forget[:, t, None]
+            held[:, t] = 1 - forget[:, t]
+            rows.append(held.unflatten(-1, (self.n_heads, -1)).mean(-1))
+        return torch.stack(rows, 1).permute(0, 3, 1, 2)
+
+
 class FeedForward(nn.Module):
     """Position-wise feed-forward network (section 3.3): D -> d_ff -> D. The configuration may gate
     the activation (Shazeer 2020)."""
@@ -154,11 +203,12 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention, attention to the memory, then feed-forward (Figure 1, right)."""
+    """Self-attention or an SSRU, attention to the memory, then feed-forward (Figure 1, right)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config)
+        own = MultiHeadAttention(config) if config.autoregression == "attention" else SSRU(config)
+        self.self_attention: MultiHeadAttention | SSRU = own
         self.memory_attention = MultiHeadAttention(config)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)
@@ -171,49 +221,34 @@ class DecoderLayer(nn.Module):
         x (B, T, D), mask broadcasting to (B, H, T, T), memory projected to (B, H, S, E),
         memory_mask (B, 1, 1, S) -> (B, T, D).
         """
-        return self._sublayers(
+        return self.with_attention(
             x,
-            lambda y: self.self_attention(y, self.self_attention.project_kv(y), mask),
+            lambda y: self._attend_self(y, mask),
             lambda y: self.memory_attention(y, memory, memory_mask),
         )
 
     def self_weights(self, x: Tensor, mask: Tensor) -> Tensor:
         """The self-attention (B, H, T, T) of `forward`."""
-        y = self.self_attention_residual.sublayer_input(x)
-        return _self_weights(self.self_attention, y, mask)
+        y, first = self.self_attention_residual.sublayer_input(x), self.self_attention
+        return first.weights(y) if isinstance(first, SSRU) else _self_weights(first, y, mask)
 
     def memory_weights(self, x: Tensor, mask: Tensor, memory: KV, memory_mask: Tensor) -> Tensor:
         """The attention to the memory (B, H, T, S) of `forward`."""
-        attend = self.self_attention
-        x = self.self_attention_residual(x, lambda y: attend(y, attend.project_kv(y), mask))
+        x = self.self_attention_residual(x, lambda y: self._attend_self(y, mask))
         queries = self.memory_attention_residual.sublayer_input(x)
         return self.memory_attention.weights(queries, memory.keys, memory_mask)
 
-    def step(
-        self,
-        x: Tensor,
-        remember: Callable[[KV], KV],
-        mask: Tensor,
-        attend_memory: Callable[[MultiHeadAttention, Tensor], Tensor],
-    ) -> Tensor:
-        """Run one new position per row: x (B, 1, D) -> (B, 1, D).
+    def _attend_self(self, x: Tensor, mask: Tensor) -> Tensor:
+        first = self.self_attention
+        return first(x) if isinstance(first, SSRU) else first(x, first.project_kv(x), mask)
 
-        remember stores the new keys and values (B, H, 1, E) and returns the whole history
-        (B, H, K, E); attend_memory applies the given attention to the memory of each row's
-        sentence. mask broadcasts to (B, H, 1, K).
-        """
-        return self._sublayers(
-            x,
-            lambda y: self.self_attention(y, remember(self.self_attention.project_kv(y)), mask),
-            lambda y: attend_memory(self.memory_attention, y),
-        )
-
-    def _sublayers(
+    def with_attention(
         self,
         x: Tensor,
         attend_self: Callable[[Tensor], Tensor],
         attend_memory: Callable[[Tensor], Tensor],
     ) -> Tensor:
+        """As `forward`, with the first two sublayers computed by these, (B, T, D) -> (B, T, D)."""
         x = self.self_attention_residual(x, attend_self)
         x = self.memory_attention_residual(x, attend_memory)
         return self.feed_forward_residual(x, self.feed_forward)

@@ -54,7 +54,10 @@ def attention_maps(
     bias = np.where(np.tri(len(target), dtype=bool), network.bias("decoder", len(target)), -np.inf)
     own, other = [], []
     for i in range(config.n_decoder_layers):
-        x, attention = network.attend(f"decoder.{i}.self_attention", x, x, bias)
+        if config.autoregression == "ssru":
+            x, attention = network.recur(f"decoder.{i}.self_attention", x)
+        else:
+            x, attention = network.attend(f"decoder.{i}.self_attention", x, x, bias)
         own.append(attention)
         x, attention = network.attend(f"decoder.{i}.memory_attention", x, memory, np.float32(0))
         other.append(attention)
@@ -106,6 +109,19 @@ class _Network:
         attention = (attention / attention.sum(-1, keepdims=True)).astype(np.float32)
         context = (attention @ v).transpose(1, 0, 2).reshape(len(x), -1)
         return self._leave(layer, x, self._linear(f"{layer}.out_proj", context)), attention
+
+    def recur(self, layer: str, x: Floats) -> tuple[Floats, Floats]:
+        """An SSRU on x (T, D) -> its result, and how much of each input its states hold (H, T, T),
+        as `model.network.layers.SSRU.weights`."""
+        inputs = self._enter(layer, x)
+        forget = 1 / (1 + np.exp(-self._linear(f"{layer}.forget_proj", inputs)))
+        held = np.zeros((len(x), *x.shape), np.float32)
+        for t in range(len(x)):
+            held[t] = forget[t] * held[t - 1] if t else 0
+            held[t, t] = 1 - forget[t]
+        states = (held * self._linear(f"{layer}.input_proj", inputs)).sum(1)
+        shares = held.reshape(*held.shape[:2], self._config.n_heads, -1).mean(-1)
+        return self._leave(layer, x, np.maximum(states, 0)), shares.transpose(2, 0, 1)
 
     def feed_forward(self, layer: str, x: Floats) -> Floats:
         name = f"{layer}.feed_forward"

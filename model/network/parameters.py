@@ -54,7 +54,12 @@ def _layer(
     config: ModelConfig, layer: str, attentions: tuple[str, ...]
 ) -> Iterator[tuple[str, Shape]]:
     width, inner, hidden = config.d_model, config.attention_width, config.d_ff
+    is_recurrent = config.autoregression == "ssru" and layer.startswith("decoder")
     for attention in attentions:
+        if is_recurrent and attention == "self_attention":
+            for side in ("input", "forget"):
+                yield from _linear(f"{layer}.{attention}.{side}_proj", width, width)
+            continue
         for side in ("q", "k", "v"):
             yield from _linear(f"{layer}.{attention}.{side}_proj", inner, width)
         yield from _linear(f"{layer}.{attention}.out_proj", width, inner)

@@ -15,11 +15,13 @@ from torch import Tensor, nn
 from model.network.config import ModelConfig
 from model.network.layers import (
     KV,
+    SSRU,
     DecoderLayer,
     DistanceBias,
     Embedding,
     EncoderLayer,
     MultiHeadAttention,
+    StateUpdate,
     additive,
     make_norm,
     random_table,
@@ -34,6 +36,9 @@ class StepContext(Protocol):
 
     def remember(self, layer: int, new: KV) -> KV:
         """Store new (B, H, 1, E) and return the history (B, H, K, E)."""
+
+    def advance(self, layer: int, update: StateUpdate) -> Tensor:
+        """Change the state of each row (B, 1, D) and return it."""
 
     def attend_memory(self, layer: int, attention: MultiHeadAttention, x: Tensor) -> Tensor:
         """Attend from x (B, 1, D) to the memory of each row's sentence -> (B, 1, D)."""
@@ -126,7 +131,9 @@ class Transformer(nn.Module):
         is_past = (keys <= positions)[:, None, None, :]
         mask = additive(_biased(self.decoder_biases, is_past, positions, keys), x.dtype)
         for i, layer in enumerate(self.decoder_layers):
-            x = layer.step(x, _remember(context, i), mask, _attend_memory(context, i))
+            x = layer.with_attention(
+                x, _attend_self(context, i, layer, mask), _attend_memory(context, i, layer)
+            )
         return self.decoder_norm(x).squeeze(1)
 
     @property
@@ -175,11 +182,17 @@ def _biased(
     return biases(query_positions, key_positions).masked_fill(~mask, float("-inf"))
 
 
-def _remember(context: StepContext, layer: int) -> Callable[[KV], KV]:
-    return lambda new: context.remember(layer, new)
+def _attend_self(
+    context: StepContext, number: int, layer: DecoderLayer, mask: Tensor
+) -> Callable[[Tensor], Tensor]:
+    """A layer's first sublayer on one new position of each row, after the row's own history."""
+    first = layer.self_attention
+    if isinstance(first, SSRU):
+        return lambda x: first.output(context.advance(number, first.update(x)))
+    return lambda x: first(x, context.remember(number, first.project_kv(x)), mask)
 
 
 def _attend_memory(
-    context: StepContext, layer: int
-) -> Callable[[MultiHeadAttention, Tensor], Tensor]:
-    return lambda attention, x: context.attend_memory(layer, attention, x)
+    context: StepContext, number: int, layer: DecoderLayer
+) -> Callable[[Tensor], Tensor]:
+    return lambda x: context.attend_memory(number, layer.memory_attention, x)

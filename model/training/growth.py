@@ -24,7 +24,7 @@ _MAY_DIFFER = {"src_vocab_size", "tgt_vocab_size", "dropout"}
 _MAY_GROW = {"n_encoder_layers", "n_decoder_layers"}
 _BY_TOKEN = re.compile(r"(src_embedding\.tokens|tgt_embedding\.tokens|output)\.(weight|bias)")
 _LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")
-_SUBLAYER_OUTPUT = re.compile(r".*(out_proj|contract)\.(weight|bias)")
+_SUBLAYER_OUTPUT = re.compile(r".*(out_proj|contract|input_proj)\.(weight|bias)")
 _MARK, _MARK_PIECE = "\x01", "<0x01>"
 _RESERVED_DEVIATION = 0.1
 """Deviation of a reserved piece's vector, relative to that of an embedding."""

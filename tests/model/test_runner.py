@@ -104,12 +104,15 @@ def test_a_sentence_translates_alike_alone_and_in_a_crowd(
 
 @pytest.mark.parametrize(("precision", "backend"), KINDS)
 @pytest.mark.parametrize("share", [1.0, 0.4])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("seed", "autoregression"), [(0, "attention"), (1, "attention"), (2, "attention"), (0, "ssru")]
+)
 def test_sentences_that_join_sit_out_and_leave_at_any_step_translate_as_alone(
-    seed: int, share: float, precision: Precision, backend: Backend
+    seed: int, autoregression: str, share: float, precision: Precision, backend: Backend
 ) -> None:
     """Laws 3, 6 and 7. A stream, begun late or not, gives the first tokens of the result early."""
-    model, rng = tiny_model(seed=seed), random.Random(seed)
+    model = tiny_model(seed=seed, autoregression=autoregression)
+    rng = random.Random(seed)
     sentences = [
         dataclasses.replace(sentence, is_streamed=rng.random() < 0.3)
         for sentence in mixed_sentences(40, seed)
@@ -266,9 +269,9 @@ def test_translate_all_keeps_the_order_and_tells_of_each_end() -> None:
     assert sorted(ended) == list(range(30))
 
 
-def overflowing_model(place: str) -> Transformer:
+def overflowing_model(place: str, autoregression: str = "attention") -> Transformer:
     """One in whose encoder or decoder the numbers overflow at a token."""
-    model = tiny_model(seed=3, shared_embeddings="none")
+    model = tiny_model(seed=3, shared_embeddings="none", autoregression=autoregression)
     embedding = model.src_embedding if place == "encoder" else model.tgt_embedding
     embedding.tokens.weight.data[OVERFLOWING] = float("inf")
     if place == "decoder":  # never generated, only forced by a prefix
@@ -291,14 +294,16 @@ def good_sentence(rng: random.Random) -> SourceSentence:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("place", ["encoder", "decoder"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("seed", "autoregression"), [(0, "attention"), (1, "attention"), (1, "ssru")]
+)
 def test_sentences_that_overflow_among_others_fail_alone(
-    seed: int, place: str, backend: Backend
+    seed: int, autoregression: str, place: str, backend: Backend
 ) -> None:
     """Law 9. They join, end, are cancelled, and leave holes that others move into. Masked attention
     multiplies a stale value by 0, and 0 x NaN is NaN: none stays where another sentence reads."""
     rng = random.Random(seed)
-    model = overflowing_model(place)
+    model = overflowing_model(place, autoregression)
     sentences = [
         bad_sentence(place, rng.choice([1, 3])) if rng.random() < 0.25 else good_sentence(rng)
         for _ in range(16)

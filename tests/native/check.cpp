@@ -84,6 +84,7 @@ struct Model {
         shape.is_attention_scaled = random.below(2);
         shape.is_gated = random.below(2);
         shape.has_rms_norms = random.below(2);
+        shape.is_recurrent = random.below(2);
         shape.is_quantised = random.below(2);
         shape.max_positions = 64;
         shape.embedding_scale = random.below(2) ? 1.0f : std::sqrt(float(d));

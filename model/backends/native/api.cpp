@@ -85,6 +85,7 @@ constexpr Field kFields[] = {
     FIELD(Shape, is_attention_scaled),
     FIELD(Shape, is_gated),
     FIELD(Shape, has_rms_norms),
+    FIELD(Shape, is_recurrent),
     FIELD(Shape, embedding_scale),
     FIELD(Shape, kernels),
     STRUCT(Tables),

@@ -122,6 +122,10 @@ struct Kernels {
                      const Output &y);
     // Layer normalisation of one row; without mean and bias if `bias` is null.
     void (*normalise)(const float *x, int width, const float *gain, const float *bias, float *y);
+    // One step of an SSRU. gates (2 width): inputs, and the logits of how much of `state` stays; the
+    // state before is `before`, or 0 if that is null. Its positive part, or NaN, is added to
+    // `sum`.
+    void (*recur)(const float *gates, const float *before, int width, float *state, float *sum);
     // Attention of one query, all heads, to the `length` keys and values up to its own position.
     // `scores` has room for heads * (length + kLanes) numbers.
     void (*attend_rows)(const float *query, int length, const Rows &keys, const Rows &values,

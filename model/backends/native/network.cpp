@@ -13,6 +13,9 @@ namespace {
 
 constexpr int kBlockPanels = 32;  // of the vocabulary, ranked while they are in the cache
 
+// Of a row: the last one and the one before, which other rows may go on from in the same step.
+constexpr size_t kStatesKept = 2;
+
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 size_t widest(const Shape &shape) { return std::max(3 * shape.attention_width(), shape.d_ff); }
@@ -91,7 +94,8 @@ Network::Network(std::shared_ptr<const Weights> weights, const Room &room)
     wide_.resize(tokens * widest(shape_));
     states_.resize(room.max_rows * d);
     size_t rows = room.max_rows, slots = room.max_slots, targets = room.max_target_tokens;
-    history_ = make_store({layers, rows, targets, 2 * width});
+    history_ = shape_.is_recurrent ? make_store({layers, rows, kStatesKept, d})
+                                    : make_store({layers, rows, targets, 2 * width});
     source_columns_ = rounded_up(room.max_source_tokens, kLanes);
     memory_keys_ = make_store({layers, slots, source_columns_, width});
     memory_values_ = make_store({layers, slots, static_cast<size_t>(room.max_source_tokens), width});
@@ -270,6 +274,40 @@ void Network::encode_part(const ActivationView &on, int sentences, const int64_t
     }
 }
 
+// The first sublayer of a decoder layer, without its norm.
+void Network::attend_to_past(const ActivationView &on, int i, const Frontier &frontier) {
+    const DecoderLayer &layer = weights_->decoder[i];
+    const float *in = enter(on, layer.attention_norm);
+    if (shape_.is_recurrent) {
+        apply(kernels_, layer.gates, in, on.rows, on.scratch, on.wide);
+        advance_states(on, i, frontier);
+    } else {
+        apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide);
+        attend_to_history(on, i, frontier);
+        apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone,
+              Into::kSum);
+    }
+}
+
+// One row after the other, because whole hypotheses are consecutive states of one row.
+void Network::advance_states(const ActivationView &on, int layer, const Frontier &frontier) {
+    size_t d = shape_.d_model, room = kStatesKept * d;
+    float *store = &history_[layer * room_.max_rows * room];
+    auto state_at = [&](int32_t row, int64_t position) {
+        return store + row * room + position % kStatesKept * d;
+    };
+    for (int place = 0; place < on.rows; place++) {
+        int i = frontier.order[place];
+        int32_t row = frontier.row[i];
+        int64_t position = frontier.positions[i];
+        int32_t *ancestors = &ancestors_[static_cast<size_t>(row) * room_.max_target_tokens];
+        const float *before = position ? state_at(ancestors[position - 1], position - 1) : nullptr;
+        kernels_.recur(on.wide + place * 2 * d, before, static_cast<int>(d),
+                       state_at(row, position), on.x + place * d);
+        ancestors[position] = row;
+    }
+}
+
 void Network::attend_to_history(const ActivationView &on, int layer, const Frontier &frontier) {
     size_t width = shape_.attention_width(), stride = 2 * width;
     size_t room = room_.max_target_tokens * stride;
@@ -325,7 +363,8 @@ void Network::for_parts(int rows, const Frontier &frontier, const PartBody &body
     std::vector<double> costs;
     for (size_t s = 0; s + 1 < starts.size(); s++) {
         int i = frontier.order[starts[s]];
-        double keys = frontier.positions[i] + 1.0 + memory_lengths_[frontier.slot[i]];
+        double past = shape_.is_recurrent ? 0.0 : frontier.positions[i] + 1.0;
+        double keys = past + memory_lengths_[frontier.slot[i]];
         costs.push_back((starts[s + 1] - starts[s]) * (row_cost() + 2.0 * keys));
     }
     std::vector<int> cuts = cut(costs, rows);
@@ -362,13 +401,9 @@ void Network::embed_targets(const ActivationView &on, const Frontier &frontier) 
 // The first sublayer of a decoder layer, and the queries of the second one in on.wide.
 void Network::query_memory(const ActivationView &on, int i, const Frontier &frontier) {
     const DecoderLayer &layer = weights_->decoder[i];
-    const float *in = enter(on, layer.attention_norm);
-    apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide);
-    attend_to_history(on, i, frontier);
-    apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone,
-          Into::kSum);
+    attend_to_past(on, i, frontier);
     leave(on, layer.attention_norm);
-    in = enter(on, layer.memory_norm);
+    const float *in = enter(on, layer.memory_norm);
     apply(kernels_, layer.memory_query, in, on.rows, on.scratch, on.wide);
 }
 

@@ -104,6 +104,8 @@ class Network {
     void record_head(const ActivationView &on, int head, const Frontier &frontier,
                      const AttentionRecord &record);
     void attend_to_sentence(const ActivationView &on, int sentences, const int32_t *lengths);
+    void attend_to_past(const ActivationView &on, int layer, const Frontier &frontier);
+    void advance_states(const ActivationView &on, int layer, const Frontier &frontier);
     void attend_to_history(const ActivationView &on, int layer, const Frontier &frontier);
     void attend_to_memory(const ActivationView &on, int layer, const Frontier &frontier);
     Heads some_heads(int first, int last, const float *biases) const;
@@ -123,9 +125,9 @@ class Network {
     std::vector<Scratch> scratches_;  // one a place in the pool
     std::vector<float> x_, normed_, wide_, context_, states_;
     std::vector<float> normalisers_;  // of the rows that were ranked last
-    Store history_;        // (layer, row, position, keys and values: 2 W), W the width of all heads
+    Store history_;        // (layer, row, position, keys and values: 2 W), or (layer, row, 2, D)
     Store memory_keys_;    // (layer, slot), and there (W, position) as long as its own source is
-    Store memory_values_;  // (layer, slot, position, W)
+    Store memory_values_;  // (layer, slot, position, W); W is the width of all heads
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
     std::vector<int32_t> memory_lengths_;
     std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a place in the pool

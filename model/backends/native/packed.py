@@ -26,7 +26,7 @@ _INTEGERS = (
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
     *("tgt_vocab_size", "is_pre_norm", "has_embedding_norm", "activation", "is_quantised"),
     *("max_positions", "has_half_tables", "head_size", "is_attention_scaled", "is_gated"),
-    "has_rms_norms",
+    *("has_rms_norms", "is_recurrent"),
 )
 
 
@@ -107,6 +107,7 @@ def _shape(config: ModelConfig, is_quantised: bool, kernels: int, tables: Tables
         is_attention_scaled=config.scale_attention,
         is_gated=config.gated,
         has_rms_norms=config.norm_kind == "rms",
+        is_recurrent=config.autoregression == "ssru",
         embedding_scale=config.embedding_scale,
         kernels=kernels,
     )

@@ -53,8 +53,12 @@ DecoderLayer next_decoder_layer(const Shape &shape, NextWeight next) {
     int d = shape.d_model, width = shape.attention_width();
     DecoderLayer layer;
     layer.attention_norm = next_norm(shape, next);
-    layer.qkv = next_linear(shape, next, 3 * width, d);
-    layer.out = next_linear(shape, next, d, width);
+    if (shape.is_recurrent) {
+        layer.gates = next_linear(shape, next, 2 * d, d);
+    } else {
+        layer.qkv = next_linear(shape, next, 3 * width, d);
+        layer.out = next_linear(shape, next, d, width);
+    }
     layer.memory_norm = next_norm(shape, next);
     layer.memory_query = next_linear(shape, next, width, d);
     layer.memory_kv = next_linear(shape, next, 2 * width, d);

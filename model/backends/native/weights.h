@@ -13,6 +13,7 @@ struct Shape {
     int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, has_embedding_norm;
     int32_t activation, is_quantised, max_positions, has_half_tables;
     int32_t head_size, is_attention_scaled, is_gated, has_rms_norms;
+    int32_t is_recurrent;  // an SSRU takes the place of the decoder's self-attention
     float embedding_scale;
     int32_t kernels;  // which of usable_kernels
 
@@ -65,9 +66,10 @@ struct EncoderLayer {
     FeedForward feed_forward;
 };
 
+// `gates` (input and forget) is there instead of `qkv` and `out` where the shape is recurrent.
 struct DecoderLayer {
     Norm attention_norm, memory_norm;
-    Linear qkv, out, memory_query, memory_kv, memory_out;
+    Linear qkv, out, gates, memory_query, memory_kv, memory_out;
     FeedForward feed_forward;
 };
 

@@ -129,6 +129,7 @@ class _Stack:
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
         self._config, self._weights = config, weights
         self._width, self._inner, self._hidden = config.d_model, config.attention_width, config.d_ff
+        self._is_recurrent = config.autoregression == "ssru"
 
     def encoder_layer(self, layer: str) -> Iterator[Floats]:
         yield from self.norm(f"{layer}.self_attention_residual.norm")
@@ -138,7 +139,11 @@ class _Stack:
     def decoder_layer(self, layer: str) -> Iterator[Floats]:
         memory = f"{layer}.memory_attention"
         yield from self.norm(f"{layer}.self_attention_residual.norm")
-        yield from self._self_attention(f"{layer}.self_attention")
+        if self._is_recurrent:
+            gates = [f"{layer}.self_attention.{side}_proj" for side in ("input", "forget")]
+            yield from self._joined(gates, self._width, self._width)
+        else:
+            yield from self._self_attention(f"{layer}.self_attention")
         yield from self.norm(f"{layer}.memory_attention_residual.norm")
         yield from self._projections(f"{memory}.q_proj")
         yield from self._projections(f"{memory}.k_proj", f"{memory}.v_proj")

@@ -1,4 +1,4 @@
-"""Key and value caches: decoder self-attention by row, attention to the memory by slot.
+"""Caches: the decoder's own history by row, keys and values of the memory by slot.
 
 A running sentence holds one slot, and one row per hypothesis of its beam. Both caches are
 allocated once. Live rows are 0..R-1 and live slots 0..N-1, so steps read plain slices.
@@ -16,7 +16,7 @@ from torch import Tensor
 from model.backends.pytorch.rows import RowTable
 from model.decoding.decoder import StepShape
 from model.network.config import ModelConfig
-from model.network.layers import KV, MultiHeadAttention, additive
+from model.network.layers import KV, MultiHeadAttention, StateUpdate, additive
 
 
 class RowCache:
@@ -64,6 +64,45 @@ class RowCache:
     def clear(self, rows: Tensor) -> None:
         """Fill rows (n,) with zeros."""
         self._both[:, :, :, :, : self.num_written].index_fill_(2, rows, 0.0)
+
+
+class RowStates:
+    """The states of SSRUs; one row holds one live hypothesis.
+
+    planes: (n_layers, n_rows, 1, 1, D), as of a `RowCache` of one position.
+    """
+
+    def __init__(self, config: ModelConfig, n_rows: int, like: Tensor) -> None:
+        """Device and precision are those of `like`."""
+        self.planes = like.new_zeros(config.n_decoder_layers, n_rows, 1, 1, config.d_model)
+
+    def advance(self, layer: int, update: StateUpdate) -> Tensor:
+        """Change the states of the live rows, and return them (R, 1, D)."""
+        live = self.planes[layer, : len(update.added), 0]
+        return live.mul_(update.forget).add_(update.added)
+
+    def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
+        """Copy rows `sources` (n,) to rows `targets` (n,). Reads all sources before it writes."""
+        self.planes[:, targets] = self.planes[:, sources]
+
+    def move(self, targets: Tensor, sources: Tensor) -> None:
+        """As `copy`."""
+        self.planes.index_copy_(1, targets, self.planes.index_select(1, sources))
+
+    def clear(self, rows: Tensor) -> None:
+        """Fill rows (n,) with zeros."""
+        self.planes.index_fill_(1, rows, 0.0)
+
+
+History = RowCache | RowStates
+"""What the decoder knows of each row's own tokens."""
+
+
+def make_history(config: ModelConfig, n_rows: int, max_length: int, like: Tensor) -> History:
+    """The history of this many rows; device and precision are those of `like`."""
+    if config.autoregression == "ssru":
+        return RowStates(config, n_rows, like)
+    return RowCache(config, n_rows, max_length, like)
 
 
 class MemoryCache:
@@ -125,7 +164,7 @@ class StepRows:
 
     def __init__(
         self,
-        rows: RowCache,
+        rows: History,
         memory: MemoryCache,
         table: RowTable,
         positions: Tensor,
@@ -146,7 +185,12 @@ class StepRows:
         return torch.arange(self._target_length, device=self.positions.device)
 
     def remember(self, layer: int, new: KV) -> KV:
+        assert isinstance(self._rows, RowCache)
         return self._rows.append(layer, self.positions, new, self._target_length)
+
+    def advance(self, layer: int, update: StateUpdate) -> Tensor:
+        assert isinstance(self._rows, RowStates)
+        return self._rows.advance(layer, update)
 
     def attend_memory(self, layer: int, attention: MultiHeadAttention, x: Tensor) -> Tensor:
         """Attend to the memory once per sentence; its hypotheses share it without a copy.

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.backends.pytorch.cache import MemoryCache, RowCache, StepRows
+from model.backends.pytorch.cache import MemoryCache, StepRows, make_history
 from model.backends.pytorch.recording import Recorder
 from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
@@ -38,7 +38,9 @@ class EagerNetwork:
         weight = next(model.parameters())
         self.device = weight.device
         self._control_ids = torch.tensor(control_ids, dtype=torch.int64).to(self.device)
-        self.rows = RowCache(model.config, capacity.max_rows, capacity.max_target_tokens, weight)
+        self.rows = make_history(
+            model.config, capacity.max_rows, capacity.max_target_tokens, weight
+        )
         self._memory = MemoryCache(
             model.config, capacity.max_slots, capacity.max_source_tokens, weight
         )

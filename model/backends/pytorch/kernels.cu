@@ -438,9 +438,9 @@ struct alignas(16) Unit {
     unsigned int part[4];
 };
 
-// Each row takes over the keys and values of the row of its parent. cache: (planes, rows, heads,
-// positions, head size) in bytes; parents as of `advance`. A thread moves the same bytes of all
-// rows of a slot, so that none is overwritten unread.
+// Each row takes over the history of the row of its parent. cache: (planes, rows, heads, positions,
+// head size) in bytes, with one position if it holds states; parents as of `advance`. A thread moves
+// the same bytes of all rows of a slot, so that none is overwritten unread.
 extern "C" __global__ void reorder(const State *state_of, const int *parents, const i64 *by_slot,
                                    i64 width, char *cache, i64 plane_bytes, i64 row_bytes,
                                    i64 head_bytes, i64 position_bytes) {
@@ -459,7 +459,8 @@ extern "C" __global__ void reorder(const State *state_of, const int *parents, co
         is_moved |= own[k] != from[k];
     }
     if (!is_moved) return;
-    unsigned size = *at<i64>(state.length, slot) * position_bytes / sizeof(Unit);
+    i64 most = head_bytes / position_bytes, length = *at<i64>(state.length, slot);
+    unsigned size = (length < most ? length : most) * position_bytes / sizeof(Unit);
     unsigned units = row_bytes / head_bytes * size;
     for (unsigned i = threadIdx.x; i < units; i += blockDim.x) {
         char *place = plane + i / size * head_bytes + static_cast<i64>(i % size) * sizeof(Unit);

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from model.backends.pytorch.cache import RowCache
+from model.backends.pytorch.cache import History
 from model.backends.pytorch.nvrtc import Argument, CudaLauncher, Grid, Launch, address
 from model.backends.pytorch.rows import RowCandidates, RowTable
 from model.backends.pytorch.search_state import SearchState
@@ -32,9 +32,7 @@ _LEAST_PART = 4096
 class SearchKernels:
     """Ranks, advances and reorders on the state of all searches and the cache of their rows."""
 
-    def __init__(
-        self, search: SearchState, rows: RowCache, vocabulary: int, launch: Launch
-    ) -> None:
+    def __init__(self, search: SearchState, rows: History, vocabulary: int, launch: Launch) -> None:
         self._search, self._rows, self._launch = search, rows, launch
         self._vocabulary = vocabulary
         self._tables = _tables(search, vocabulary)
@@ -46,7 +44,8 @@ class SearchKernels:
 
     def fit(self, table: RowTable) -> bool:
         """Whether the kernels know beams and heads of this size."""
-        head_bytes = self._rows.keys.size(-1) * self._rows.keys.element_size()
+        planes = self._rows.planes
+        head_bytes = planes.size(-1) * planes.element_size()
         return table.by_slot.size(1) <= _WIDEST and head_bytes % _UNIT_BYTES == 0
 
     def rank(self, logits: Tensor, table: RowTable) -> RowCandidates:
@@ -79,7 +78,7 @@ class SearchKernels:
         return parents
 
     def reorder(self, parents: Tensor, table: RowTable) -> None:
-        """Each row takes over the keys and values of its parent's row."""
+        """Each row takes over the history of its parent's row."""
         n_slots, beams = table.by_slot.shape
         planes = self._rows.planes
         steps = (step * planes.element_size() for step in planes.stride()[:4])
@@ -88,7 +87,7 @@ class SearchKernels:
         self._launch("reorder", _width(table), grid, [*given, *steps])
 
 
-def search_kernels(search: SearchState, rows: RowCache, vocabulary: int) -> SearchKernels | None:
+def search_kernels(search: SearchState, rows: History, vocabulary: int) -> SearchKernels | None:
     """The kernels, or None on a CPU and where they cannot be compiled."""
     device = search.length.device
     if device.type != "cuda":

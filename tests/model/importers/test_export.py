@@ -181,6 +181,7 @@ def test_what_was_imported_is_exported_with_equal_weights_and_tokenizer(
     [
         ({"norm": "pre"}, "marian", "norm 'pre': it must be 'post'; .* pegasus, m2m_100"),
         ({"positions": "alibi"}, "marian", "positions 'alibi': .* formats that have it: none"),
+        ({"autoregression": "ssru"}, "marian", "'ssru': .* formats that have it: none"),
         ({"norm": "pre"}, "m2m_100", "sinusoids 'interleaved': it must be 'tensor2tensor'"),
     ],
 )

@@ -47,6 +47,8 @@ VARIANTS: list[dict[str, Any]] = [
         "scale_embeddings": False,
         "shared_embeddings": "inputs",
     },
+    {"autoregression": "ssru", "d_model": 40, "n_heads": 5, "vocab_size": 40},
+    {"autoregression": "ssru", "norm": "pre", "n_decoder_layers": 3, "positions": "alibi"},
 ]
 """Changes to `tiny_model`: every option of the architecture, and sizes that no vector divides."""
 
