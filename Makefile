@@ -25,7 +25,7 @@ RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
 .PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check native-check-arm gpu-check gpu-pack bench bench-engines observe-test \
-	ray-serve ray-test container-test clients-test browser-test page-images \
+	ray-serve ray-test container-test clients-test marian-test browser-test page-images \
 	fuzz prices redis-test proxy-test soak wheels wheel-arm lock audit sbom licences
 
 help: ## list these targets
@@ -138,6 +138,10 @@ build/gpu-site: build/gpu-site.zip
 observe-test: ## check and test the rules of Prometheus (needs promtool, of Debian's package prometheus)
 	promtool check config deploy/prometheus/prometheus.yml
 	promtool test rules tests/deploy/rules_test.yml
+
+marian-test: $(TESTING) ## compare Marian's models with Marian itself (5 minutes; downloads pymarian, 600 MB, for x86-64)
+	$(BIN)/pip install pymarian==1.12.31
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/pytest --timeout 0 tests/model/importers/marian_itself.py
 
 CLIENT_TESTS := python_clients isolated_clients libretranslate_tests
 clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm for some)

@@ -16,10 +16,17 @@ from model.files import reason_of
 from model.importers.eole import import_eole
 from model.importers.fairseq import import_fairseq
 from model.importers.formats import eole_directory, unsupported_family, unsupported_format
-from model.importers.imported import Imported, SourceError, Wanted, find_archive
+from model.importers.imported import (
+    Imported,
+    SourceError,
+    Wanted,
+    find_archive,
+    find_marian_models,
+)
 from model.importers.m2m_100 import import_m2m_100
 from model.importers.marian import import_marian
 from model.importers.mbart import import_mbart
+from model.importers.native_marian import import_native_marian
 from model.importers.source import SourceDirectory
 from model.importers.t5 import import_t5, refuse_umt5
 from model.trials.checkpoint import add_self_test
@@ -40,7 +47,7 @@ _WRONG = (
 """Exceptions from wrong values in a file that no specific check catches."""
 _SUPPORTED = (
     "marian, m2m_100 (with NLLB-200 and SMaLL-100), mbart (mBART-50), t5 (with MADLAD-400), "
-    "eole (QuickMT) and fairseq Transformers"
+    "eole (QuickMT), Marian's own files and fairseq Transformers"
 )
 _CARD = """# {name}
 
@@ -116,8 +123,11 @@ def _read(source: Path, name: str, wanted: Wanted) -> Imported:
         return _FAMILIES[family](directory, wanted)
     if archive := find_archive(source):
         return import_fairseq(archive, wanted)
+    if find_marian_models(source):
+        return import_native_marian(source, wanted)
     raise SourceError(
-        f"{source} holds neither config.json nor a .pt archive; supported: {_SUPPORTED}"
+        f"{source} holds neither config.json, a .pt archive nor a model of Marian; supported: "
+        f"{_SUPPORTED}"
     )
 
 

@@ -15,6 +15,8 @@ from model.text.tokenizer_config import TokenizerConfig
 if TYPE_CHECKING:
     from torch import Tensor
 
+_NPZ_START, _BIN_START = b"PK", (1).to_bytes(8, "little")
+
 
 class SourceError(ValueError):
     """The model cannot be imported; the message gives the value found and the supported ones."""
@@ -52,3 +54,18 @@ def find_archive(path: Path) -> Path | None:
         names = ", ".join(file.name for file in found)
         raise SourceError(f"{path} holds several .pt files ({names}); name the one to import")
     return found[0] if found else None
+
+
+def find_marian_models(path: Path) -> list[Path]:
+    """The files of a directory that Marian wrote as models, by their first bytes."""
+    files = [*path.glob("*.npz"), *path.glob("*.bin")] if path.is_dir() else []
+    return sorted(file for file in files if _is_marian_model(file))
+
+
+def _is_marian_model(file: Path) -> bool:
+    """Not the state of the optimiser, and no lexical shortlist."""
+    if not file.is_file() or file.name.endswith(".optimizer.npz"):
+        return False
+    start = _NPZ_START if file.suffix == ".npz" else _BIN_START
+    with file.open("rb") as opened:
+        return opened.read(len(start)) == start

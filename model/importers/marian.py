@@ -6,6 +6,7 @@ which `dragoman export` writes pre-norm checkpoints.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -95,9 +96,16 @@ def _languages(
     if not found:
         targets = _untold(source, "target_lang", wanted.targets, "--target-lang")
         return {}, pairs_of(sources, targets)
+    return tagged_pairs(found, sources, wanted.targets)
+
+
+def tagged_pairs(
+    found: Sequence[str], sources: Sequence[str], targets: Sequence[str]
+) -> tuple[dict[str, str], Pairs]:
+    """The language of each of the tags `found`, and the pairs of all or of the user's `targets`."""
     public = public_codes([tag[2:-2] for tag in found])
     known = Languages(public.values(), public)
-    chosen = resolved(known, wanted.targets) or known.codes
+    chosen = resolved(known, targets) or known.codes
     return {code: f">>{own}<<" for own, code in public.items()}, pairs_of(sources, chosen)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.files import reason_of
 from model.importers.formats import config_of, eole_directory, unsupported_format
-from model.importers.imported import SourceError, Wanted, find_archive
+from model.importers.imported import SourceError, Wanted, find_archive, find_marian_models
 from model.values import shown
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -85,7 +85,7 @@ def is_foreign(source: Path) -> bool:
         return True
     if (source / "config.json").is_file():
         return "model_type" in config_of(source)
-    return find_archive(source) is not None
+    return find_archive(source) is not None or bool(find_marian_models(source))
 
 
 def _fingerprint(source: Path) -> str:

@@ -39,7 +39,7 @@ def read_pickle(path: Path, allowed: tuple[type, ...] = ()) -> dict[str, Any]:
     try:
         is_zip = zipfile.is_zipfile(path)
         if is_zip:
-            _refuse_inflation(path)
+            refuse_inflation(path, "archives of torch")
         with torch.serialization.safe_globals(list(allowed)), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd values are refused in one line
             loaded = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
@@ -101,12 +101,12 @@ def _kind_of(tensor: Tensor) -> str:
     return ""
 
 
-def _refuse_inflation(path: Path) -> None:
-    """Refuse compressed or overlapping records, which could inflate without limit; torch stores
-    records uncompressed."""
+def refuse_inflation(path: Path, kind: str) -> None:
+    """Refuse compressed or overlapping records of a zip archive, which could inflate without limit.
+    Files of this kind hold them as they are."""
     with zipfile.ZipFile(path) as archive:
         records = archive.infolist()
     if any(record.compress_type != zipfile.ZIP_STORED for record in records):
-        raise SourceError(f"{path} is compressed, which archives of torch never are")
+        raise SourceError(f"{path} is compressed, which {kind} never are")
     if sum(record.file_size for record in records) > path.stat().st_size:
         raise SourceError(f"{path} is damaged: its records are larger than the file")

@@ -208,7 +208,8 @@ def import_(
 ) -> None:
     """Write the model SOURCE as the checkpoint DESTINATION.
 
-    SOURCE is a directory in the layout of Hugging Face or eole, a fairseq archive, or a Hub id:
+    SOURCE is a directory in the layout of Hugging Face or eole or with Marian's own files, a
+    fairseq archive, or a Hub id:
 
     \b
     dragoman import Helsinki-NLP/opus-mt-de-en checkpoints/de-en

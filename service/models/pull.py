@@ -140,10 +140,12 @@ def _unpacked(archive: Path, source: Source, directory: Path) -> Path:
     """The directory of the archive's model."""
     unpack(archive, source.name, directory, source.max_bytes)
     for depth in range(_FOLDERS):
-        for pattern in ("config.json", "*.pt"):
+        for pattern in ("config.json", "*.pt", "*.npz", "*.bin"):
             if found := sorted(directory.glob("*/" * depth + pattern)):
                 return found[0].parent
-    raise ArchiveError(f"{source.name} holds neither config.json nor a .pt archive")
+    raise ArchiveError(
+        f"{source.name} holds neither config.json, a .pt archive nor a model of Marian"
+    )
 
 
 def _stem(path: str) -> str:

@@ -163,7 +163,7 @@ def test_languages_that_the_model_lacks_are_refused(
     ("arguments", "said"),
     [
         (["/absent/model", "ours"], "neither a file or directory here nor a Hub id (owner/model)"),
-        ([".", "ours"], "holds neither config.json nor a .pt archive; supported: marian"),
+        ([".", "ours"], "nor a model of Marian; supported: marian"),
         ([".", "."], "exists already; remove it or name another directory"),
     ],
 )
