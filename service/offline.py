@@ -80,26 +80,16 @@ class OfflineTranslator:
     ) -> None:
         """`pair`: the only source and target language; fewer models may be loaded. `documents`:
         reads and writes files; None is in processes of their own."""
-        paths = _needed([resolve_checkpoint(model) for model in models], pair)
-        settings, loaded = load_offline(paths, options)
+        settings, loaded = load_offline(needed_models(models, pair), options)
         self._models = LocalModels(settings, loaded, Metrics())
         self._dispatcher = self._models.dispatcher
-        twice_full = 2 * max(model.sizes.max_slots for model in loaded)
+        self.max_slots = max(model.sizes.max_slots for model in loaded)
+        twice_full = 2 * self.max_slots
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
         num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
         self._files = FileTranslator(self._dispatcher, None, num_parts, documents)
         self._files_at_once = asyncio.Semaphore(_FILES_AT_ONCE)
-        penalty = options.length_penalty
-        self._template = TranslationJob(
-            [],
-            "",
-            "",
-            beam_size=options.beam_size,
-            options={} if penalty is None else {"length_penalty": penalty},
-            keep=options.keep,
-            glossary=options.glossary,
-            split_sentences=options.split_sentences,
-        )
+        self._template = template_job(options)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="dragoman-offline", daemon=True
@@ -112,7 +102,7 @@ class OfflineTranslator:
 
     def __exit__(self, *_: object) -> None:
         """Cancel running translations and stop the engines."""
-        asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(cancel_everything(), self._loop).result()
         self._models.pool.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -304,15 +294,33 @@ def some_ahead(begun: Iterable[_Ahead], count: int) -> Iterator[_Ahead]:
         raise failure
 
 
-async def _cancel_everything() -> None:
+async def cancel_everything() -> None:
+    """Cancel all other tasks of this event loop, and wait for them."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _needed(paths: Sequence[Path], pair: tuple[str, str] | None) -> Sequence[Path]:
-    """The first model that has the pair, as the dispatcher chooses; all if none has it."""
+def template_job(options: OfflineOptions) -> TranslationJob:
+    """A job without texts and languages."""
+    penalty = options.length_penalty
+    return TranslationJob(
+        [],
+        "",
+        "",
+        beam_size=options.beam_size,
+        options={} if penalty is None else {"length_penalty": penalty},
+        keep=options.keep,
+        glossary=options.glossary,
+        split_sentences=options.split_sentences,
+    )
+
+
+def needed_models(models: Sequence[Path], pair: tuple[str, str] | None) -> Sequence[Path]:
+    """The checkpoints of the models; only the first that has the pair, as the dispatcher chooses,
+    if one has it."""
+    paths = [resolve_checkpoint(model) for model in models]
     for path in paths if pair else ():
         info = read_info(path)
         if tuple(map(info.languages.find, pair or ())) in info.pairs:
@@ -323,9 +331,14 @@ def _needed(paths: Sequence[Path], pair: tuple[str, str] | None) -> Sequence[Pat
 def load_offline(
     paths: Sequence[Path], options: OfflineOptions
 ) -> tuple[Settings, list[LoadedModel]]:
-    """Settings that ignore the environment except for the instruction set, and models with as many
-    slots as a server would choose. Raises ValueError."""
-    settings = Settings.model_construct(
+    """Settings, and models with as many slots as a server would choose. Raises ValueError."""
+    settings = offline_settings(paths, options)
+    return settings, load_models(settings, options.beam_size)
+
+
+def offline_settings(paths: Sequence[Path], options: OfflineOptions) -> Settings:
+    """Settings that ignore the environment except for the instruction set. Raises ValueError."""
+    return Settings.model_construct(
         model=tuple(paths),
         device=options.device,
         precision=options.precision,
@@ -337,7 +350,6 @@ def load_offline(
         max_waiting_tokens=_UNLIMITED,
         scheduling="first-come",
     )
-    return settings, load_models(settings, options.beam_size)
 
 
 def _widest_beam(paths: Sequence[Path], options: OfflineOptions) -> int:

@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from model.checkpoint.bundled import BUNDLED_NAMES
 from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
+from service.commands.corpora import CorpusOptions, corpus_options, translate_corpus_file
 from service.commands.process import Failures, importing
 from service.commands.text_files import Output, TextFileError, TextReader
 from service.errors import shown
@@ -84,6 +85,7 @@ def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tu
 @click.option(
     "--replace", is_flag=True, help="Also what PO, XLIFF and TS files have a translation of."
 )
+@corpus_options
 @click.option(
     "-o",
     "--output",
@@ -107,6 +109,7 @@ def translate(
     plain: bool,
     join_lines: bool,
     replace: bool,
+    corpus: CorpusOptions,
     output: str,
 ) -> None:
     """Translate FILES, or standard input, to standard output or to -o.
@@ -115,6 +118,8 @@ def translate(
     files that end in .txt or have no ending are plain text: a text of a hundred lines gives a
     hundred lines, and what is translated is written at once, so that large files take little
     memory. A file that fails does not hold back the others.
+
+    With --format FILE is a corpus, whose lines or rows are translated one by one.
     """
     with importing():
         from service.offline import OfflineOptions, OfflineTranslator
@@ -131,6 +136,13 @@ def translate(
         glossary=Glossary(read_glossary(glossary)) if glossary else None,
         split_sentences="nonewlines" if join_lines else True,
     )
+    if corpus.format is not None:
+        if plain or join_lines or replace or len(files) > 1:
+            raise ValueError("--format takes one FILE, and no --plain, --join-lines or --replace")
+        path = None if output == "-" else Path(output)
+        file = files[0] if files else None
+        translate_corpus_file(file, path, source, target, models, options, corpus)
+        return
     pair = None if source == "auto" else (source, target)
     with Failures() as failures, contextlib.ExitStack() as opened:
         planned = [

@@ -132,6 +132,23 @@ def test_an_empty_string_to_keep_is_refused(kept: str) -> None:
     assert_refused([*TRANSLATE, "--keep", kept], "must not be empty or only spaces, got")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--score"], "need --format"),
+        (["--shard", "1/2"], "need --format"),
+        (["--format", "text", "--shard", "1/2"], "needs a file"),
+        (["--format", "text", "--resume"], "-o names"),
+        (["--format", "text", "--checks"], "need --format jsonl"),
+        (["--format", "parquet"], "needs FILE and -o"),
+        (["--format", "text", "--join-lines"], "no --plain"),
+        (["--format", "text", __file__, RECIPE], "one FILE"),
+    ],
+)
+def test_what_a_corpus_cannot_be_asked_is_refused(arguments: list[str], word: str) -> None:
+    assert_refused([*TRANSLATE, *arguments], word)
+
+
 def test_on_a_loopback_address_a_server_knows_its_own_name_only() -> None:
     for host, given, known in (
         ("127.0.0.1", (), ("127.0.0.1",)),

@@ -1,0 +1,192 @@
+"""Parquet: a file of rows, and a directory of files with the rows and their translations.
+
+A Parquet file cannot be read before it is whole, so each part is written under another name first.
+The rows of the parts tell what is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from service.corpora.corpus import Batch
+from service.corpora.line_files import lock
+from service.corpora.line_formats import Columns, CorpusError
+from service.corpora.shards import Shard
+from service.corpora.translations import Translation
+
+_BATCH_ROWS = 1024
+
+
+class ParquetCorpus:
+    """The rows of a file's shard and their translations, in parts of so many rows."""
+
+    def __init__(
+        self,
+        source: Path,
+        directory: Path,
+        column: str,
+        columns: Columns,
+        shard: Shard,
+        part_rows: int,
+        *,
+        resumes: bool,
+    ) -> None:
+        """Raises ValueError."""
+        self._name, self._column, self._columns = source, column, columns
+        self._part_rows, self.batch_records = part_rows, min(_BATCH_ROWS, part_rows)
+        self._directory = directory
+        self._waiting: list[pa.Table] = []
+        """Rows of the part that is not full."""
+        with contextlib.ExitStack() as stack:
+            self._source = stack.enter_context(_opened(source))
+            self._require_column()
+            self._begin, self._end = shard.of(self._source.metadata.num_rows)
+            descriptor = _made(directory)
+            stack.callback(os.close, descriptor)
+            lock(descriptor, directory)
+            self._parts = _parts(directory)
+            if self._parts and not resumes:
+                raise ValueError(f"{directory} has parts already; --resume goes on with them")
+            self.num_done = sum(pq.read_metadata(part).num_rows for part in self._parts)
+            self.num_failed = sum(map(self._failed_in, self._parts))
+            self._opened = stack.pop_all()
+
+    def _require_column(self) -> None:
+        """Raises CorpusError."""
+        names = self._source.schema_arrow.names
+        if self._column not in names:
+            shown = ", ".join(names)
+            raise CorpusError(f"{self._name} has no column {self._column!r}; it has {shown}")
+        self._columns.require_new(names)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def _failed_in(self, part: Path) -> int:
+        """Raises ValueError if it has other columns than those to write."""
+        if pq.read_schema(part).names != self._translated(self._empty, []).schema.names:
+            raise ValueError(f"{part} has other columns than what would be written now")
+        errors = pq.read_table(part, columns=[self._columns.error])[0]
+        return int(len(errors) - errors.null_count)
+
+    @property
+    def _empty(self) -> pa.Table:
+        return self._source.schema_arrow.empty_table()
+
+    def batches(self) -> Iterator[Batch[pa.Table]]:
+        self._require_same()
+        position = self._begin + self.num_done
+        for table in self._tables(position, self._end):
+            position += table.num_rows
+            fraction = (position - self._begin) / max(1, self._end - self._begin)
+            values = table[self._column].to_pylist()
+            errors = {
+                place: f"it has no text in the column {self._column!r}"
+                for place, value in enumerate(values)
+                if not (value is None or isinstance(value, str))
+            }
+            texts = [None if place in errors else value for place, value in enumerate(values)]
+            yield Batch(texts, table, errors, fraction)
+
+    def _tables(self, begin: int, end: int) -> Iterator[pa.Table]:
+        """The rows between two of the file, some at a time."""
+        metadata = self._source.metadata
+        first = 0
+        groups = []
+        for group in range(metadata.num_row_groups):
+            after = first + metadata.row_group(group).num_rows
+            if after > begin and first < end:
+                groups.append((group, first))
+            first = after
+        position = groups[0][1] if groups else end
+        for batch in self._source.iter_batches(self.batch_records, [group for group, _ in groups]):
+            rows = pa.Table.from_batches([batch])
+            wanted = rows.slice(max(0, begin - position), max(0, end - max(begin, position)))
+            position += rows.num_rows
+            if wanted.num_rows:
+                yield wanted
+
+    def _require_same(self) -> None:
+        """Raise ValueError unless the last part is of this file."""
+        if not self._parts:
+            return
+        last = pq.read_table(self._parts[-1], columns=[self._column])
+        end = self._begin + self.num_done
+        rows = self._tables(end - last.num_rows, end)
+        expected = [value for table in rows for value in table[self._column].to_pylist()]
+        if end > self._end or expected != last[self._column].to_pylist():
+            raise ValueError(f"the parts in {self._directory} are not those of {self._name}")
+
+    def write(self, batch: Batch[pa.Table], translations: Sequence[Translation]) -> None:
+        self._waiting.append(self._translated(batch.kept, translations))
+        while sum(table.num_rows for table in self._waiting) >= self._part_rows:
+            rows = pa.concat_tables(self._waiting)
+            self._write_part(rows.slice(0, self._part_rows))
+            self._waiting = [rows.slice(self._part_rows)]
+
+    def finish(self) -> None:
+        """Write the last part; an empty file has one without rows."""
+        if not self._waiting and not self._parts:
+            self._waiting = [self._translated(self._empty, [])]
+        if self._waiting and (self._waiting[0].num_rows or not self._parts):
+            self._write_part(pa.concat_tables(self._waiting))
+
+    def _translated(self, rows: pa.Table, translations: Sequence[Translation]) -> pa.Table:
+        columns = self._columns
+
+        def add(name: str, values: list[Any], kind: pa.DataType) -> None:
+            nonlocal rows
+            rows = rows.append_column(name, pa.array(values, kind))
+
+        add(columns.translation, [one.text for one in translations], pa.string())
+        if columns.has_score:
+            add(columns.score, [one.score for one in translations], pa.float64())
+        if columns.has_checks:
+            add(columns.checks, [one.checks for one in translations], pa.list_(pa.string()))
+        add(columns.error, [one.error or None for one in translations], pa.string())
+        return rows
+
+    def _write_part(self, rows: pa.Table) -> None:
+        part = self._directory / f"part-{len(self._parts):05}.parquet"
+        unfinished = self._directory / ".unfinished"
+        try:
+            pq.write_table(rows, unfinished, compression="zstd")
+            unfinished.replace(part)
+        except OSError as error:
+            raise ValueError(f"cannot write {part}: {error.strerror or error}") from error
+        self._parts.append(part)
+
+
+def _opened(source: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(source)
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"cannot read {source}: {error}") from error
+
+
+def _made(directory: Path) -> int:
+    """The descriptor of a directory, which is made."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        return os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        raise ValueError(f"cannot write {directory}: {error.strerror or error}") from error
+
+
+def _parts(directory: Path) -> list[Path]:
+    """In order. Raises ValueError if one is missing."""
+    parts = sorted(directory.glob("part-*.parquet"))
+    for number, part in enumerate(parts):
+        if part.name != f"part-{number:05}.parquet":
+            raise ValueError(f"{directory} has no part-{number:05}.parquet before {part.name}")
+    return parts

@@ -1,0 +1,240 @@
+"""Engines in processes of their own, as those of a server, and processes that prepare their texts.
+
+    this process ── texts ──> text processes ── ids ──> engine processes
+
+All are forks of this process and end with it. If one ends before, the run ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple, Self
+
+from service.corpora.translations import Translation, translate_texts
+from service.errors import NotReady
+from service.models.loading import LoadedModel
+from service.observability.metrics import Metrics
+from service.offline import cancel_everything
+from service.processes.control import READY, ChildEnd, ParentEnd, Peer
+from service.processes.engine_process import run_engine
+from service.processes.questions import Conversation
+from service.processes.remote_models import RemoteModels
+from service.settings import Settings
+from service.translation.job import TranslationJob
+from service.translation.translator import TranslationModel
+
+_logger = logging.getLogger(__name__)
+_TRANSLATE = "translate"
+_LOOK_SECONDS = 0.02
+_STATE_SECONDS = 5.0
+"""In which an engine that has greeted says that it is ready."""
+_FAILED = 2
+
+
+class _Process(NamedTuple):
+    name: str
+    pid: int
+    line: ParentEnd
+    connected: socket.socket | None
+    """To a text process."""
+
+
+class TranslatorProcesses:
+    """Translates inside its block."""
+
+    def __init__(
+        self,
+        engines: Sequence[Settings],
+        shared: Sequence[LoadedModel] | None,
+        num_text_processes: int,
+        models: Sequence[TranslationModel],
+        template: TranslationJob,
+        num_texts: int,
+    ) -> None:
+        """`engines`: the settings of each; `shared`: the models whose weights they share, None:
+        each loads its own; `models`: as the text processes see them; `template`: a job without
+        texts."""
+        self.num_texts = num_texts
+        self._engines = {f"engine-{place}": own for place, own in enumerate(engines)}
+        self._shared, self._models, self._template = shared, models, template
+        self._num_text_processes = num_text_processes
+        self._processes: list[_Process] = []
+        self._conversations: list[Conversation] = []
+        self._num_open: list[int] = []
+        """Texts that each text process has."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start all processes. Raises ValueError if one cannot begin."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._end_processes)
+            for name in self._engines:
+                self._start(name, self._run_engine)
+            for place in range(self._num_text_processes):
+                self._start(f"texts-{place}", self._run_texts, *socket.socketpair())
+            self._link()
+            self._wait_until_ready()
+            stack.pop_all()
+        self._thread.start()
+        for process in self._processes:
+            if process.connected is not None:
+                self._do(self._connect(process.name, process.connected)).result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._do(self._disconnect()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._end_processes()
+
+    def submit(self, texts: Sequence[str]) -> Future[list[Translation]]:
+        return self._do(self._translated(list(texts)))
+
+    async def _translated(self, texts: list[str]) -> list[Translation]:
+        """By the process that has the fewest texts. Raises NotReady if it ends."""
+        place = min(range(len(self._num_open)), key=self._num_open.__getitem__)
+        self._num_open[place] += len(texts)
+        try:
+            found: list[Translation] = await self._conversations[place].ask(
+                _TRANSLATE, list[Translation], texts
+            )
+        finally:
+            self._num_open[place] -= len(texts)
+        return found
+
+    def _do(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def _connect(self, name: str, connected: socket.socket) -> None:
+        conversation = Conversation({}, lambda: None, f"the process {name}")
+        await conversation.connect(connected)
+        self._conversations.append(conversation)
+        self._num_open.append(0)
+
+    async def _disconnect(self) -> None:
+        for conversation in self._conversations:
+            conversation.close()
+        await cancel_everything()
+
+    def _run_engine(self, name: str, line: ChildEnd, _: socket.socket | None) -> int:
+        return run_engine(self._engines[name], self._shared, line)
+
+    def _run_texts(self, name: str, line: ChildEnd, connected: socket.socket | None) -> int:
+        assert connected is not None
+        own = next(iter(self._engines.values()))
+        remote = RemoteModels(own, self._models, Metrics(), name, self._engines, line, {})
+        asyncio.run(_serve_texts(remote, self._template, connected))
+        return 0
+
+    def _start(
+        self,
+        name: str,
+        run: Callable[[str, ChildEnd, socket.socket | None], int],
+        ours: socket.socket | None = None,
+        theirs: socket.socket | None = None,
+    ) -> None:
+        """Fork a process. `ours`, `theirs`: the two ends of its connection to this process."""
+        line, child_line = ParentEnd.pair()
+        if pid := os.fork():
+            child_line.close()
+            if theirs is not None:
+                theirs.close()
+            self._processes.append(_Process(name, pid, line, ours))
+            return
+        line.close()
+        if ours is not None:
+            ours.close()
+        os._exit(self._run_child(name, run, child_line, theirs))
+
+    def _run_child(
+        self,
+        name: str,
+        run: Callable[[str, ChildEnd, socket.socket | None], int],
+        line: ChildEnd,
+        connected: socket.socket | None,
+    ) -> int:
+        """Keep nothing of the parent's, so that each process sees its parent end. Ctrl-C reaches
+        the parent alone."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for other in self._processes:
+            other.line.close()
+            if other.connected is not None:
+                other.connected.close()
+        try:
+            return run(name, line, connected)
+        except (ValueError, OSError, MemoryError) as error:
+            _logger.error("%s: %s", name, error)
+        except Exception:
+            _logger.exception("%s has failed", name)
+        return _FAILED
+
+    def _link(self) -> None:
+        """Connect each text process with each engine."""
+        for process in self._processes:
+            for engine in self._processes if process.connected else ():
+                if engine.connected is None:
+                    first, second = socket.socketpair()
+                    with first, second:
+                        process.line.link(Peer(engine.name, engine.pid), first)
+                        engine.line.link(Peer(process.name, process.pid), second)
+
+    def _wait_until_ready(self) -> None:
+        """Raises ValueError if a process ends first."""
+        waiting = list(self._processes)
+        while waiting:
+            for process in self._processes:
+                if os.waitpid(process.pid, os.WNOHANG)[0]:
+                    self._processes.remove(process)
+                    raise ValueError(f"the process {process.name} cannot begin")
+                if any(word == READY for word, _ in process.line.said()):
+                    waiting.remove(process)
+            time.sleep(_LOOK_SECONDS)
+
+    def _end_processes(self) -> None:
+        for process in self._processes:
+            os.kill(process.pid, signal.SIGKILL)
+        for process in self._processes:
+            os.waitpid(process.pid, 0)
+            process.line.close()
+
+
+async def _serve_texts(
+    remote: RemoteModels, template: TranslationJob, connected: socket.socket
+) -> None:
+    """Translate what the parent asks until it ends."""
+
+    async def translate(texts: list[str]) -> list[Translation]:
+        try:
+            return await translate_texts(remote.dispatcher, template, texts)
+        except NotReady as error:
+            _logger.error("%s", error)
+            os._exit(_FAILED)
+
+    async with remote.running():
+        await _ready(remote)
+        conversation = Conversation({_TRANSLATE: translate}, lambda: None, "the command")
+        await conversation.connect(connected)
+        await asyncio.Event().wait()
+
+
+async def _ready(remote: RemoteModels) -> None:
+    """Wait for the engines. Raises NotReady after some seconds."""
+    ends = time.monotonic() + _STATE_SECONDS
+    while True:
+        try:
+            return remote.require_ready()
+        except NotReady:
+            if time.monotonic() > ends:
+                raise
+        await asyncio.sleep(_LOOK_SECONDS)

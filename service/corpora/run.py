@@ -1,0 +1,62 @@
+"""Translate a corpus: many batches at the same time, written in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Generic
+
+from service.corpora.corpus import Batch, Corpus, Kept
+from service.corpora.progress import Progress
+from service.corpora.translations import Translation, Translators
+from service.errors import ServiceError
+from service.offline import some_ahead
+
+_LEAST_AHEAD = 4
+
+
+@dataclass(frozen=True)
+class _Begun(Generic[Kept]):
+    """A batch whose texts are translated. `places`: theirs among the records."""
+
+    batch: Batch[Kept]
+    places: Sequence[int]
+    translations: Future[list[Translation]]
+
+
+def translate_corpus(corpus: Corpus[Kept], translators: Translators, progress: Progress) -> int:
+    """Translate what is not written yet -> how many records of the whole output failed.
+
+    Raises ValueError, after what was read before is written.
+    """
+    begun = (_begin(batch, translators) for batch in corpus.batches())
+    num_ahead = max(_LEAST_AHEAD, math.ceil(translators.num_texts / corpus.batch_records))
+    for one in some_ahead(begun, num_ahead):
+        translations = _translations(one)
+        corpus.write(one.batch, translations)
+        progress.num_before = corpus.num_done
+        progress.add(translations, one.batch.fraction)
+    corpus.finish()
+    return corpus.num_failed + progress.num_failed
+
+
+def _begin(batch: Batch[Kept], translators: Translators) -> _Begun[Kept]:
+    asked = {place: text for place, text in enumerate(batch.texts) if text and text.strip()}
+    return _Begun(batch, [*asked], translators.submit([*asked.values()]))
+
+
+def _translations(begun: _Begun[Kept]) -> list[Translation]:
+    """Of each record of the batch. Raises ValueError if the engine has ended."""
+    batch = begun.batch
+    done = [Translation(text) for text in batch.texts]
+    try:
+        found = begun.translations.result()
+    except ServiceError as error:
+        raise ValueError("the engine has ended; --resume goes on with what is written") from error
+    for place, translation in zip(begun.places, found, strict=True):
+        done[place] = translation
+    for place, reason in batch.errors.items():
+        done[place] = Translation(None, reason)
+    return done

@@ -1,0 +1,262 @@
+"""Corpora: every record is written once, in order, whatever the format and whenever a run ended."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from service.corpora.compression import ZSTD
+from service.corpora.line_files import lock
+from service.corpora.progress import Progress
+from service.corpora.shards import Shard
+from service.corpora.translations import Translation
+from tests.service.corpora.runs import FILES, KILLS, content, options, run, texts, write_corpus
+
+LINE_FILES = FILES[:3]
+_NEXT = b"\n"
+
+
+@pytest.mark.parametrize(("corpus_format", "ending"), LINE_FILES)
+def test_an_output_cut_anywhere_is_completed_to_the_same_bytes(
+    corpus_format: str, ending: str, tmp_path: Path
+) -> None:
+    source, output = tmp_path / f"source{ending}", tmp_path / f"out{ending}"
+    write_corpus(source, corpus_format, texts(9))
+    num_failed = run(source, output, options(corpus_format))
+    whole = output.read_bytes()
+    for length in range(len(whole) + 1):
+        output.write_bytes(whole[:length])
+        assert run(source, output, options(corpus_format, resume=True)) == num_failed > 0
+        assert output.read_bytes() == whole
+
+
+def test_parts_that_are_missing_are_written_again(tmp_path: Path) -> None:
+    source, output = tmp_path / "source.parquet", tmp_path / "out"
+    write_corpus(source, "parquet", texts(23))
+    num_failed = run(source, output, options("parquet"))
+    whole = content(output)
+    assert len(whole) == 5
+    for kept in range(5):
+        for part in sorted(output.glob("part-*"))[kept:]:
+            part.unlink()
+        (output / ".unfinished").write_bytes(b"PAR1")
+        assert run(source, output, options("parquet", resume=True)) == num_failed
+        assert content(output) == whole
+
+
+def test_a_run_that_is_killed_twenty_times_loses_and_doubles_nothing() -> None:
+    command = [sys.executable, "-m", "tests.service.corpora.runs"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert said.splitlines() == [f"{KILLS} True"] * len(FILES)
+
+
+@pytest.mark.parametrize(("corpus_format", "ending"), [*LINE_FILES, ("jsonl", ".jsonl")])
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 40])
+def test_shards_in_their_order_are_the_whole(
+    corpus_format: str, ending: str, count: int, tmp_path: Path
+) -> None:
+    source, whole = tmp_path / f"source{ending}", tmp_path / "whole"
+    write_corpus(source, corpus_format, texts(20))
+    num_failed = run(source, whole, options(corpus_format))
+    parts = [tmp_path / f"part-{place}" for place in range(count)]
+    failed = [
+        run(source, part, options(corpus_format, shard=Shard(place, count)))
+        for place, part in enumerate(parts)
+    ]
+    assert b"".join(part.read_bytes() for part in parts) == whole.read_bytes()
+    assert sum(failed) == num_failed
+
+
+def test_shards_of_rows_in_their_order_are_the_whole(tmp_path: Path) -> None:
+    source = tmp_path / "source.parquet"
+    write_corpus(source, "parquet", texts(40))
+    run(source, tmp_path / "whole", options("parquet"))
+    rows: list[object] = []
+    for place in range(7):
+        run(source, tmp_path / str(place), options("parquet", shard=Shard(place, 7)))
+        rows += pq.read_table(tmp_path / str(place)).to_pylist()
+    assert rows == pq.read_table(tmp_path / "whole").to_pylist()
+
+
+def written_lines(given: bytes, corpus_format: str, tmp_path: Path, **chosen: object) -> list[str]:
+    """What is written for a file with these bytes."""
+    source, output = tmp_path / "source", tmp_path / "output"
+    source.write_bytes(given)
+    run(source, output, options(corpus_format, **chosen))
+    return output.read_text("utf-8").split("\n")[:-1]
+
+
+def test_a_line_of_text_gives_a_line(tmp_path: Path) -> None:
+    given = "\ufeffone\r\n\n  \nbad\na\u2028b\x0bc\td\n".encode() + b"\xff\nlast"
+    written = written_lines(given, "text", tmp_path)
+    assert written == ["ONE", "", "  ", "", "A\u2028B\x0bC\tD", "", "LAST"]
+
+
+def test_an_object_is_kept_byte_for_byte(tmp_path: Path) -> None:
+    kept = ['{"n": 1.10, "n": 1e5, "text": "a7"', '{ "text" : "b" ', '{"text": null', '{"id": 1']
+    given = "\n".join(f"{one}}} " for one in kept).encode()
+    written = written_lines(given, "jsonl", tmp_path, score=True, checks=True)
+    assert all(line.startswith(one.rstrip()) for line, one in zip(written, kept, strict=True))
+    first, second, without, failed = map(json.loads, written)
+    added = {"translation": "A7", "translation_score": -0.25, "translation_checks": ["number"]}
+    assert first == {"n": 1e5, "text": "a7", **added}
+    assert second["translation"] == "B"
+    assert without["translation"] is failed["translation"] is None
+    assert "translation_error" not in without
+    assert "no text in the field" in failed["translation_error"]
+
+
+def test_a_line_that_is_no_object_with_a_text_says_why(tmp_path: Path) -> None:
+    reasons = {
+        b"": None,
+        b"null": "object",
+        b"{": "not JSON",
+        b"[" * 100_000: "deep",
+        b'{"text": "\\ud800"}': "UTF-8",
+        b'{"text": "\xff"}': "UTF-8",
+        b'{"text": "bad"}': "it is bad",
+    }
+    for reason, line in zip(
+        reasons.values(), written_lines(b"\n".join(reasons), "jsonl", tmp_path), strict=True
+    ):
+        assert not line if reason is None else reason in json.loads(line)["translation_error"]
+
+
+def test_a_column_has_a_name_or_a_number(tmp_path: Path) -> None:
+    given = b"id\ttext\n1\tone\n2\tbad\n3\n"
+    chosen = {"into": "de", "score": True, "checks": True}
+    named = written_lines(given, "tsv", tmp_path, **chosen)
+    assert named == [
+        *("id\ttext\tde\tde_score\tde_checks", "1\tone\tONE\t-0.375\t"),
+        *("2\tbad\t\t\t", "3\t\t\t"),
+    ]
+    (tmp_path / "output").unlink()
+    assert written_lines(given, "tsv", tmp_path, field="2")[:2] == ["id\ttext\tTEXT", "1\tone\tONE"]
+
+
+def test_what_a_corpus_has_already_is_not_overwritten(tmp_path: Path) -> None:
+    for given, corpus_format in ((b"text\tx\n", "tsv"), (b'{"text": "", "x": 1}\n', "jsonl")):
+        with pytest.raises(ValueError, match="has 'x' already"):
+            written_lines(given, corpus_format, tmp_path, into="x")
+        (tmp_path / "output").unlink()
+    pq.write_table(pa.table({"text": ["a"], "x_error": [""]}), tmp_path / "rows")
+    with pytest.raises(ValueError, match="has 'x_error' already"):
+        run(tmp_path / "rows", tmp_path / "out", options("parquet", into="x"))
+
+
+def test_an_output_of_something_else_is_refused(tmp_path: Path) -> None:
+    source, output = tmp_path / "source", tmp_path / "output"
+    for written, message in (
+        (b'{"text": "b", "translation": "B"}\n', "record 1"),
+        (b'{"text": "a", "translation": "A"}\n' * 2, "record 2"),
+    ):
+        source.write_bytes(b'{"text": "a"}\n')
+        output.write_bytes(written)
+        with pytest.raises(ValueError, match=message):
+            run(source, output, options("jsonl", resume=True))
+        with pytest.raises(ValueError, match="--resume goes on"):
+            run(source, output, options("jsonl"))
+        assert output.read_bytes() == written
+    with pytest.raises(ValueError, match="is the output too"):
+        run(source, source, options("jsonl", resume=True))
+
+
+def test_rows_of_something_else_are_refused(tmp_path: Path) -> None:
+    write_corpus(tmp_path / "source", "parquet", ["a", "b"])
+    write_corpus(tmp_path / "other", "parquet", ["a", "c"])
+    run(tmp_path / "source", tmp_path / "out", options("parquet"))
+    with pytest.raises(ValueError, match="--resume goes on"):
+        run(tmp_path / "source", tmp_path / "out", options("parquet"))
+    with pytest.raises(ValueError, match="other columns"):
+        run(tmp_path / "source", tmp_path / "out", options("parquet", resume=True, score=True))
+    with pytest.raises(ValueError, match="not those of"):
+        run(tmp_path / "other", tmp_path / "out", options("parquet", resume=True))
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_an_output_that_is_damaged_stays(ending: str, tmp_path: Path) -> None:
+    source, output = tmp_path / "source", tmp_path / f"out{ending}"
+    source.write_bytes(b"a\n" * 9)
+    run(source, output, options("text"))
+    whole = output.read_bytes()
+    for damaged in (b"what is this\n", whole + b"\0" * 100):
+        output.write_bytes(damaged)
+        with pytest.raises(ValueError, match="damaged after byte"):
+            run(source, output, options("text", resume=True))
+        assert output.read_bytes() == damaged
+
+
+def test_two_runs_do_not_write_one_output(tmp_path: Path) -> None:
+    (tmp_path / "source").write_bytes(b"a\n")
+    with (tmp_path / "output").open("ab") as held:
+        lock(held.fileno(), tmp_path / "output")
+        with pytest.raises(ValueError, match="another run writes"):
+            run(tmp_path / "source", tmp_path / "output", options("text"))
+
+
+def test_what_is_before_the_damage_of_an_input_is_written(tmp_path: Path) -> None:
+    source, output = tmp_path / "source.gz", tmp_path / "output"
+    text = "".join(f"{one}\n" for one in texts(3000))
+    source.write_bytes(gzip.compress(text.encode())[:-100])
+    with pytest.raises(ValueError, match="cannot read"):
+        run(source, output, options("text"))
+    assert output.read_bytes().count(_NEXT) > 1000
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2"])
+def test_a_shard_that_is_none_is_refused(shard: str) -> None:
+    with pytest.raises(ValueError, match="must be i/n"):
+        Shard.parse(shard)
+
+
+def test_a_shard_is_written_as_the_first_of_some() -> None:
+    assert Shard.parse("1/4") == Shard(0, 4)
+    assert [Shard(place, 3).of(10) for place in range(3)] == [(0, 3), (3, 6), (6, 10)]
+
+
+@pytest.mark.parametrize(
+    ("module", "corpus_format", "ending"),
+    [("pyarrow.parquet", "parquet", ""), (ZSTD, "text", ".zst")],
+)
+def test_a_missing_package_is_named(
+    module: str,
+    corpus_format: str,
+    ending: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "source").write_bytes(b"a\n")
+    monkeypatch.delitem(sys.modules, "service.corpora.parquet_corpus", raising=False)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ValueError, match=r"pip install 'dragoman\[corpora\]'"):
+        run(tmp_path / "source", tmp_path / f"out{ending}", options(corpus_format))
+
+
+def test_progress_tells_the_rest_and_the_first_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("service.corpora.progress.time.monotonic", lambda: clock[0])
+    stream = io.StringIO()
+    progress = Progress(stream)
+    progress.num_before = 1000
+    for fraction in (0.5, 0.6, 0.75):
+        clock[0] += 100
+        progress.add([Translation("a")] * 200, fraction)
+    progress.add([Translation(None, "it is bad")] * 30, 0.8)
+    progress.end()
+    said = stream.getvalue().splitlines()
+    assert said[:3] == [
+        "dragoman: 1,200 records, 2/s",
+        "dragoman: 1,400 records, 2/s, 60%, 0:13:20 left",
+        "dragoman: 1,600 records, 2/s, 75%, 0:05:00 left",
+    ]
+    assert said[3] == "dragoman: record 1601 is not translated: it is bad"
+    assert len(said) == 3 + 20 + 2
+    assert said[-1] == "dragoman: 1,630 records, 2/s, 30 failed"
