@@ -185,8 +185,8 @@ licences: .venv/with-supply $(IMAGE_PACKAGES) ## write the licences of the image
 	$(BIN)/pip-licenses --python $(BIN)/python --with-system --format markdown --with-urls --output-file build/licences.md \
 	    --packages $$(sed -n 's/^\([a-z0-9][a-z0-9._-]*\)==.*/\1/p' $(IMAGE_PACKAGES))
 
-ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this machine (some minutes)
-	$(BIN)/pytest --timeout 1200 tests/deploy/replicas.py
+ray-test: $(RAY) $(TESTING) ## run the server, and a corpus, on a real Ray cluster on this machine (some minutes)
+	$(BIN)/pytest --timeout 1200 tests/deploy/replicas.py tests/deploy/corpora.py
 
 browser-test: .venv/with-browser ## check the page's types, and drive it in Chromium (3 minutes; chromium, node)
 	npx --yes --package typescript@5 tsc --project tests/browser
