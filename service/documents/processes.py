@@ -109,9 +109,11 @@ class DocumentProcesses:
         turn = self._turns.setdefault(client, asyncio.Lock())
         async with turn, self._places:
             ours, theirs = socket.socketpair()
+            starting = asyncio.to_thread(_start, theirs, document, translations)
+            started = asyncio.ensure_future(starting)  # closes its end also if nobody waits
             reader, writer = await asyncio.open_unix_connection(sock=ours)
             try:
-                await asyncio.to_thread(_start, theirs, document, translations)
+                await asyncio.shield(started)
                 answer = await reader.read()
             except ConnectionError:
                 answer = b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -198,6 +199,28 @@ async def test_a_client_waits_for_its_own_documents_only() -> None:
         one.cancel()
     await asyncio.gather(*long, return_exceptions=True)
     await eventually(lambda: not documents())
+
+
+def sockets() -> set[str]:
+    """Those of this process that are open."""
+    found = set()
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(f"/proc/self/fd/{descriptor}"))
+    return {link for link in found if link.startswith("socket:")}
+
+
+async def test_a_document_that_is_cancelled_at_any_moment_leaves_no_connection() -> None:
+    processes = DocumentProcesses()
+    assert (await processes.read("a", SHORT)).parts
+    before = sockets()
+    for num_turns in range(8):
+        reading = asyncio.ensure_future(processes.read("a", SHORT))
+        for _ in range(num_turns):
+            await asyncio.sleep(0)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    await eventually(lambda: sockets() <= before)
 
 
 async def test_documents_end_when_the_server_is_killed() -> None:
