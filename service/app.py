@@ -20,6 +20,7 @@ from service.errors import StorageFailed
 from service.http.access.caller import Access
 from service.http.access.key_ring import KeyRing
 from service.http.bodies import BodyBudget
+from service.http.document_jobs import DocumentJobs
 from service.http.limits import RequestLimits
 from service.http.middleware import RequestMiddleware
 from service.http.origins import OriginRule
@@ -103,8 +104,9 @@ async def drain(app: FastAPI, limit_seconds: float) -> None:
     state.models.refuse_new_work()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(limit_seconds):
-            while state.dispatcher.num_in_progress:
+            while state.dispatcher.num_in_progress or state.documents.num_open:
                 await asyncio.sleep(_DRAIN_POLL_SECONDS)
+    await state.documents.stop()
     await state.models.stop()
 
 
@@ -115,6 +117,7 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
             for part in (state.models.running(), state.access.running()):
                 await stack.enter_async_context(part)
             await stack.enter_async_context(state.suggested.kept_current())
+            await stack.enter_async_context(state.documents.running())
             yield
         state.request_log.close()
         if state.glossaries:
@@ -133,6 +136,7 @@ def _wire(
     names = [field.name for field in dataclasses.fields(RequestLimits)]
     named = {name: getattr(settings, name) for name in names}
     limits = RequestLimits(**{**named, "deadline_seconds": settings.deadline_seconds or None})
+    translator = FileTranslator(dispatcher, DocumentBounds(settings.max_document_characters))
     request_log = RequestLog(metrics_, _make_tracer(settings))
     return ServerState(
         models,
@@ -140,9 +144,8 @@ def _wire(
         metrics_,
         request_log,
         limits,
-        FileTranslator(dispatcher, DocumentBounds(settings.max_document_characters)),
+        DocumentJobs(translator, commons, metrics_),
         _make_access(settings, keys, commons),
-        commons,
         _make_suggested(settings, dispatcher),
         BodyBudget(settings.max_bodies_bytes),
         _open_glossaries(settings, metrics_),

@@ -296,8 +296,14 @@ class Exhausted(ServiceError):
     status, code, retry_after_seconds = 503, "exhausted", 5
 
 
+class NotDone(ServiceError):
+    """The file is not translated yet; ask again later."""
+
+    status, code, retry_after_seconds = 503, "not_done", 1
+
+
 class StorageFailed(ServiceError):
-    """The database cannot be used now, such as when its disk is full."""
+    """The database or the directory of files cannot be used now, such as when the disk is full."""
 
     status, code, retry_after_seconds = 503, "storage_failed", 5
 

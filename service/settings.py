@@ -171,6 +171,17 @@ class Settings(_Described):
     """Bytes of a file to translate."""
     max_document_characters: Annotated[int, Field(ge=1, le=10**9)] = 500_000
     """Characters to translate in a file."""
+    max_documents: Annotated[int, Field(ge=1, le=10**5)] = 64
+    """Files that wait or are in work; beyond that 503, and 429 for a client that has three quarters
+    of them."""
+    documents_dir: Path | None = None
+    """Directory for files and their translations, for this server alone. Without it they are in the
+    system's directory for temporary files and end with the server."""
+    max_documents_bytes: Annotated[int, Field(ge=4096, le=2**50)] = 536_870_912
+    """Bytes of all files there: half for those that wait or are in work, half for translations."""
+    documents_seconds: Annotated[float, Field(gt=0, le=10**7)] = 3600.0
+    """How long a translated file waits for its download, and how long one that is not waited for
+    may take."""
     max_beam_size: Annotated[int, Field(ge=1, le=64)] = 16
     """Widest beam that a request may ask for; at most max_rows."""
     max_waiting_sentences: Annotated[int, Field(ge=1, le=10**7)] = 2048
@@ -325,6 +336,15 @@ class Settings(_Described):
     def _what_is_preloaded_needs_a_directory(self) -> Self:
         if self.preload and self.models_dir is None:
             raise ValueError("preload needs the setting models_dir")
+        return self
+
+    @model_validator(mode="after")
+    def _the_largest_file_must_have_room(self) -> Self:
+        if self.max_documents_bytes < 4 * self.max_document_bytes:
+            raise ValueError(
+                f"max_documents_bytes must be at least 4 times max_document_bytes "
+                f"({self.max_document_bytes}), got {self.max_documents_bytes}"
+            )
         return self
 
     @model_validator(mode="after")

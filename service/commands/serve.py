@@ -118,6 +118,7 @@ def _one(
 
 def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
     """A parent that runs engines, front ends, and a hub if these are several."""
+    from service.commons.local import spool_directory
     from service.front_end import run_front_end
     from service.models.loading import describe_models, load_models
     from service.processes.control import ChildEnd
@@ -141,6 +142,8 @@ def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
     }
     listener = listeners["front-end-0"][0]
     settings = _with_own_name(settings, listener)
+    directory = spool_directory(settings)  # one for all processes
+    settings = settings.model_copy(update={"documents_dir": directory})
     engines = {f"engine-{i}": own for i, own in enumerate(topology.engines)}
 
     def engine(name: str, line: ChildEnd) -> int:

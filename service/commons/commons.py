@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from service.commons.file_store import StoredFile
+from service.commons.file_store import Room
+from service.commons.spool import Spool
+from service.commons.stored_file import StoredFile
 from service.stores.keys import Used
 
 
@@ -46,20 +49,34 @@ class Usage(Protocol):
 
 
 class Files(Protocol):
-    """Translated files that wait for their download."""
+    """Files that wait, are in work, or are translated and wait for their download."""
 
-    async def add(self, file: StoredFile) -> str: ...
+    def follow(self, cancel: Callable[[str], None]) -> None: ...
+
+    def running(self) -> AbstractAsyncContextManager[None]: ...
+
+    async def add(self, file: StoredFile) -> Room: ...
 
     async def find(self, name: str) -> StoredFile | None: ...
+
+    def progress(self, name: str, num_done: int, num_characters: int) -> None: ...
+
+    async def keep(self, name: str, num_bytes: int) -> bool: ...
+
+    async def finish(self, name: str, source: str) -> None: ...
+
+    def fail(self, name: str, code: str, message: str, source: str = "") -> None: ...
 
     def remove(self, name: str) -> None: ...
 
 
 @dataclass(frozen=True)
 class Commons:
-    """None: nobody has a limit of a minute, or there are no keys."""
+    """None: nobody has a limit of a minute, or there are no keys. `spool`: the contents of
+    files."""
 
     windows: Windows | None
     places: Places
     usage: Usage | None
     files: Files
+    spool: Spool

@@ -1,90 +1,240 @@
-"""Translated files that wait in memory for their download."""
+"""What becomes of sent files, within bounds of their number, bytes and time."""
 
 from __future__ import annotations
 
-import secrets
+import contextlib
+import dataclasses
+import logging
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Collection
+from dataclasses import dataclass
+from typing import Literal
 
-_MAX_BYTES = 32 * 2**20
-_MAX_SECONDS = 600.0
-_NAME_BYTES = 24
-_BYTES_OF_ENTRY = 1024
-"""The memory of a file without content, rounded up."""
+from service.commons.spool import Spool
+from service.commons.stored_file import StoredFile
+from service.errors import NotReady
+from service.periodic import repeated
+
+_BYTES_OF_ENTRY = 16_384
+"""What a file without content takes on disk and in memory, rounded up."""
+_EXPIRY_SECONDS = 10.0
+LOST = NotReady.code, "the process that had the file in work has ended; send the file again"
+"""The error of a file when its process has ended."""
+_logger = logging.getLogger(__name__)
+Room = Literal["taken", "full", "own_full"]
+"""Whether there is room for a file: there is none, or its client has its share of it."""
 
 
 @dataclass(frozen=True)
-class StoredFile:
-    """A translated file; `key` is a second secret, `num_characters` the length of its source's
-    texts, `download_name` what the client may call it, `owner` the id of the API key that sent it,
-    "" without one, `client` that key or the address."""
+class FileBounds:
+    """How many files may wait or be in work; how many bytes these may have, and as many their
+    translations; how long a translation stays."""
 
-    content: bytes
-    num_characters: int
-    download_name: str
-    media_type: str
-    owner: str
-    client: str
-    key: str = field(default_factory=lambda: secrets.token_hex(_NAME_BYTES))
-
-    @property
-    def num_bytes(self) -> int:
-        return len(self.content) + _BYTES_OF_ENTRY
+    max_files: int
+    max_bytes: int
+    max_seconds: float
 
 
 class FileStore:
-    """Files by names that cannot be guessed. Old files are dropped. If all together would have too
-    many bytes, the client with the most loses its oldest: who has no more than an equal share
-    loses nothing to others."""
+    """Files by names that cannot be guessed. Used on the event loop only.
+
+    A client takes at most three quarters of the room for files that wait or are in work. Old
+    translations are dropped. If all together would have too many bytes, the client with the most
+    loses its oldest: one that has no more than an equal share loses nothing to others.
+    """
 
     def __init__(
-        self,
-        max_bytes: int = _MAX_BYTES,
-        max_seconds: float = _MAX_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
+        self, spool: Spool, bounds: FileBounds, clock: Callable[[], float] = time.time
     ) -> None:
-        self._max_bytes, self._max_seconds, self._clock = max_bytes, max_seconds, clock
-        self._files: OrderedDict[str, StoredFile] = OrderedDict()
-        self._stored_seconds: dict[str, float] = {}
+        """`clock`: seconds since the epoch."""
+        self._spool, self._bounds, self._clock = spool, bounds, clock
+        self._files: dict[str, StoredFile] = {}
+        """Those that have ended are in the order of their end."""
+        self._num_open: Counter[str] = Counter()
+        self._open_bytes: Counter[str] = Counter()
+        """Of each client's files that wait or are in work."""
         self._num_bytes: Counter[str] = Counter()
-        """Of each client's files."""
+        """Of each client's translations, and of those that are about to be written."""
+        self._cancel: Callable[[str], None] = _ignore
 
-    async def add(self, file: StoredFile) -> str:
-        """Store a file -> its name."""
-        self._drop_old()
-        self._make_room()  # the one before was allowed to be too large
-        self._num_bytes[file.client] += file.num_bytes
-        self._make_room()
-        name = secrets.token_hex(_NAME_BYTES)
-        self._files[name] = file
-        self._stored_seconds[name] = self._clock()
-        return name
+    def follow(self, cancel: Callable[[str], None]) -> None:
+        """Call `cancel` with the name of a file that is removed while it waits or is in work."""
+        self._cancel = cancel
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Have the directory inside the block, and drop old files in time. Raises OSError."""
+        with self._spool.opened():
+            self._restore()
+            async with repeated(self._drop_old, _EXPIRY_SECONDS):
+                yield
+
+    async def add(self, file: StoredFile) -> Room:
+        """Take room for a file that is to be translated, unless there is none."""
+        if (room := self._room_for(file)) != "taken":
+            return room
+        file = dataclasses.replace(file, changed_seconds=self._clock())
+        if not self._recorded(file):
+            return "full"
+        self._enter(file)
+        return "taken"
 
     async def find(self, name: str) -> StoredFile | None:
-        self._drop_old()
-        return self._files.get(name)
+        """A file, unless it is too old."""
+        file = self._files.get(name)
+        return None if file is None or self._is_old(file) else file
+
+    def progress(self, name: str, num_done: int, num_characters: int) -> None:
+        """So many characters of the texts of a file in work are translated."""
+        if (file := self._open(name)) is None:
+            return
+        now = self._clock()
+        self._files[name] = dataclasses.replace(
+            file,
+            state="translating",
+            num_done=num_done,
+            num_characters=num_characters,
+            began_seconds=file.began_seconds if num_done else now,
+            changed_seconds=now,
+        )
+
+    async def keep(self, name: str, num_bytes: int) -> bool:
+        """Take room for the translation of a file in work, which is written next. False if there is
+        none, or nobody wants it any more."""
+        if (file := self._open(name)) is None:
+            return False
+        if not self._has_room(file.client, num_bytes + _BYTES_OF_ENTRY):
+            return False
+        self._count(file, -1)
+        self._files[name] = file = dataclasses.replace(file, num_bytes=num_bytes)
+        self._count(file, 1)
+        return True
+
+    async def finish(self, name: str, source: str) -> None:
+        """The translation is written. `source`: the language that it is of."""
+        self._end(name, state="done", source=source, error=None)
+
+    def fail(self, name: str, code: str, message: str, source: str = "") -> None:
+        """The file cannot be translated. `source`: its language, if no model has that."""
+        self._end(name, state="error", num_bytes=0, source=source, error=(code, message))
 
     def remove(self, name: str) -> None:
-        if file := self._files.pop(name, None):
-            del self._stored_seconds[name]
-            self._num_bytes -= Counter({file.client: file.num_bytes})  # without those of none
+        """Forget a file, and cancel the work on it."""
+        file = self._files.pop(name, None)
+        self._spool.remove(name)
+        if file is None:
+            return
+        self._count(file, -1)
+        if not file.has_ended:
+            self._cancel(name)
 
-    def _drop_old(self) -> None:
-        """Files are in the order of their age."""
-        oldest_seconds = self._clock() - self._max_seconds
-        while self._files:
-            name = next(iter(self._files))
-            if self._stored_seconds[name] >= oldest_seconds:
-                return
+    def _open(self, name: str) -> StoredFile | None:
+        """A file that waits or is in work."""
+        file = self._files.get(name)
+        return None if file is None or file.has_ended else file
+
+    def _end(self, name: str, **changes: object) -> None:
+        """One that was removed meanwhile may have been written since."""
+        if (file := self._open(name)) is None:
+            if name not in self._files:
+                self._spool.remove(name)
+            return
+        self._count(self._files.pop(name), -1)
+        file = dataclasses.replace(file, changed_seconds=self._clock(), **changes)  # type: ignore[arg-type]
+        self._enter(file)
+        self._recorded(file)
+        self._spool.remove_sent(name)
+        if file.state == "error":
+            self._spool.remove_translated(name)
+        self._make_room()
+
+    def _enter(self, file: StoredFile) -> None:
+        self._files[file.name] = file
+        self._count(file, 1)
+
+    def _count(self, file: StoredFile, sign: int) -> None:
+        """Count what the file takes, or no more."""
+        if not file.has_ended:
+            _add(self._num_open, file.client, sign)
+            _add(self._open_bytes, file.client, sign * (file.num_sent_bytes + _BYTES_OF_ENTRY))
+        if file.has_ended or file.num_bytes:
+            _add(self._num_bytes, file.client, sign * (file.num_bytes + _BYTES_OF_ENTRY))
+
+    def _room_for(self, file: StoredFile) -> Room:
+        num_bytes, client = file.num_sent_bytes + _BYTES_OF_ENTRY, file.client
+        for taken, amount, most in (
+            (self._num_open, 1, self._bounds.max_files),
+            (self._open_bytes, num_bytes, self._bounds.max_bytes),
+        ):
+            if taken.total() + amount > most:
+                return "full"
+            if most > 1 and 4 * (taken[client] + amount) > 3 * most:
+                return "own_full"
+        return "taken"
+
+    def _has_room(self, client: str, num_bytes: int) -> bool:
+        """Make room for so many bytes of a client's translation, if it can be made."""
+        if num_bytes > self._bounds.max_bytes:
+            return False
+        _add(self._num_bytes, client, num_bytes)
+        has_room = self._make_room()
+        _add(self._num_bytes, client, -num_bytes)
+        return has_room
+
+    def _make_room(self) -> bool:
+        """Whether all translations have at most the bytes that they may have, after the clients
+        with the most have lost their oldest."""
+        left, dropped = self._num_bytes.copy(), list[str]()
+        while left.total() > self._bounds.max_bytes:
+            share = self._bounds.max_bytes / len(left)
+            larger = (client for client, num_bytes in left.most_common() if num_bytes > share)
+            oldest = (self._oldest(client, dropped) for client in larger)
+            if (file := next(filter(None, oldest), None)) is None:
+                return False  # and nothing is dropped
+            dropped.append(file.name)
+            _add(left, file.client, -(file.num_bytes + _BYTES_OF_ENTRY))
+        for name in dropped:
+            self.remove(name)
+        return True
+
+    def _oldest(self, client: str, dropped: Collection[str]) -> StoredFile | None:
+        """The client's first file that has ended and is not dropped."""
+        own = (file for file in self._files.values() if file.client == client and file.has_ended)
+        return next((file for file in own if file.name not in dropped), None)
+
+    def _is_old(self, file: StoredFile) -> bool:
+        return file.has_ended and self._clock() - file.changed_seconds > self._bounds.max_seconds
+
+    async def _drop_old(self) -> None:
+        for name in [name for name, file in self._files.items() if self._is_old(file)]:
             self.remove(name)
 
-    def _make_room(self) -> None:
-        """A new file, which is counted but not stored yet, stays however large it is."""
-        while self._num_bytes.total() > self._max_bytes:
-            ((largest, _),) = self._num_bytes.most_common(1)
-            names = (name for name, file in self._files.items() if file.client == largest)
-            if (oldest := next(names, None)) is None:
-                return
-            self.remove(oldest)
+    def _restore(self) -> None:
+        """Take over what is in the directory. Nobody works on its files any more."""
+        for file in sorted(self._spool.read_records(), key=lambda one: one.changed_seconds):
+            self._enter(file)
+            if not file.has_ended:
+                self.fail(file.name, *LOST)
+        self._make_room()
+
+    def _recorded(self, file: StoredFile) -> bool:
+        """Whether the file's record could be written, without an address."""
+        client = file.client if file.owner else ""
+        try:
+            self._spool.write_record(dataclasses.replace(file, client=client))
+        except OSError as error:
+            _logger.error("the record of a file cannot be written: %s", error.strerror)
+            return False
+        return True
+
+
+def _ignore(_: str) -> None:
+    """Nobody works on files here."""
+
+
+def _add(counts: Counter[str], client: str, amount: int) -> None:
+    """Clients without anything have no entry."""
+    counts[client] += amount
+    if not counts[client]:
+        del counts[client]

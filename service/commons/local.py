@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from service.commons.commons import Commons
-from service.commons.file_store import FileStore
+from service.commons.file_store import FileBounds, FileStore
+from service.commons.spool import Spool
 from service.commons.usage import UsageLedger
 from service.models.loading import StartupError
 from service.settings import Settings
@@ -20,9 +22,39 @@ if TYPE_CHECKING:
 def local_commons(settings: Settings, keys: KeyStore | None) -> Commons:
     """Raises StartupError and StorageFailed."""
     windows = make_windows(settings) if has_minute_limits(settings) else None
-    return Commons(
-        windows, CountedPlaces(), None if keys is None else UsageLedger(keys), FileStore()
-    )
+    usage = None if keys is None else UsageLedger(keys)
+    spool = _spool_of(settings)
+    half = settings.max_documents_bytes // 2
+    bounds = FileBounds(settings.max_documents, half, settings.documents_seconds)
+    return Commons(windows, CountedPlaces(), usage, FileStore(spool, bounds), spool)
+
+
+def spool_directory(settings: Settings) -> Path:
+    """The directory of files. Raises StartupError."""
+    try:
+        return settings.documents_dir or Spool.temporary()
+    except OSError:
+        raise StartupError(
+            "setting documents_dir: must be given, there is no directory for temporary files"
+        ) from None
+
+
+def _spool_of(settings: Settings) -> Spool:
+    """Raises StartupError."""
+    spool = Spool(spool_directory(settings))
+    if settings.documents_dir is None:
+        return spool
+    try:
+        spool.check()
+    except BlockingIOError:
+        raise StartupError(
+            f"setting documents_dir: another server has {settings.documents_dir}"
+        ) from None
+    except OSError as error:
+        raise StartupError(
+            f"setting documents_dir: cannot write to {settings.documents_dir}: {error.strerror}"
+        ) from None
+    return spool
 
 
 def open_keys(settings: Settings) -> KeyStore | None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import itertools
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,14 +18,12 @@ from service.documents.processes import (
     SentDocument,
 )
 from service.documents.segments import FileOptions
-from service.errors import Overloaded, ServiceError, TooManyAtOnce
+from service.errors import ServiceError
 from service.translation.dispatcher import Dispatcher
 from service.translation.job import AUTO, TextFormat, TranslationJob
 from service.translation.markup.coded_text import Text
 
 _SAMPLE_CHARACTERS = 4000
-_MAX_FILES, _MAX_FILES_OF_CLIENT = 16, 12
-_RETRY_SECONDS = 5
 Progress = Callable[[int, int], None]
 """Gets the number of characters that are translated, and of all."""
 Counted = Callable[[int, float], Awaitable[None]]
@@ -82,7 +78,14 @@ class FileTranslator:
         self._dispatcher, self._bounds = dispatcher, bounds
         self._num_parts = num_parts
         self._processes: Documents = documents or DocumentProcesses()
-        self._num_files: Counter[str] = Counter()
+
+    def check(self, name: str, job: TranslationJob) -> FileFormat:
+        """The format of a file's translation. Raises UnsupportedFile or UnsupportedLanguage, before
+        the file is read."""
+        target = self._dispatcher.known_language("target", job.target)
+        if job.source != AUTO:
+            self._dispatcher.route(job.source, target, job.model)
+        return format_of(name)
 
     async def translate(
         self,
@@ -92,7 +95,7 @@ class FileTranslator:
     ) -> TranslatedFile:
         """Raises a ServiceError."""
         file_format, client = format_of(work.name), work.job.ticket.client
-        with self._place(client), self._dispatcher.in_progress():
+        with self._dispatcher.in_progress():
             document = SentDocument(work.name, work.content, self._options(work), self._bounds)
             found = await self._processes.read(client, document)
             run = _FileRun(self._dispatcher, work.job, found.parts, on_progress)
@@ -101,22 +104,6 @@ class FileTranslator:
             translations = await run.translate(self._num_parts)
             content = await self._processes.write(client, document, translations)
         return TranslatedFile(content, file_format, run.num_characters, run.source)
-
-    @contextlib.contextmanager
-    def _place(self, client: str) -> Iterator[None]:
-        """Count a file of the client inside the block. Raises Overloaded or TooManyAtOnce."""
-        if self._num_files.total() >= _MAX_FILES:
-            raise Overloaded(f"{_MAX_FILES} files are being translated; try again later")
-        if self._num_files[client] >= _MAX_FILES_OF_CLIENT:
-            raise TooManyAtOnce(
-                f"Slowdown: {_MAX_FILES_OF_CLIENT} files at the same time are allowed for a client",
-                _RETRY_SECONDS,
-            )
-        self._num_files[client] += 1
-        try:
-            yield
-        finally:
-            self._num_files -= Counter([client])  # without those of none
 
     def _options(self, work: FileJob) -> FileOptions:
         """With the languages as the models spell them. Raises UnsupportedLanguage."""

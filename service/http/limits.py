@@ -24,6 +24,7 @@ class RequestLimits:
     stream_idle_seconds: float
     deadline_seconds: float | None
     max_document_bytes: int = 10_485_760
+    documents_seconds: float = 3600.0
 
     def check_texts(self, field: str, texts: Sequence[str]) -> None:
         """Raises TooManyTexts or TextTooLong."""

@@ -29,6 +29,7 @@ from service.http.error_answers import OPUS_CAT
 from service.http.openapi import Offer, describe_error_body, describe_keys
 from service.http.paths import Paths
 from service.http.routes import (
+    documents,
     files,
     glossaries,
     operation,
@@ -40,7 +41,7 @@ from service.http.state import ServerState
 
 _WORK = frozenset(
     {
-        *(translate.PATH, translate.NEXT_WORDS, files.PATH, deepl.TRANSLATE, deepl.DOCUMENT),
+        *(translate.PATH, translate.NEXT_WORDS, files.PATH, deepl.TRANSLATE),
         *(google.PATH, deeplx.PATH, immersive.PATH, openai.PATH),
         *opus_cat.WORK,
     }
@@ -57,12 +58,14 @@ PATHS = Paths(
     | _OPEN
     | {
         *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH, websocket.PATH),
+        *(documents.PATH, deepl.DOCUMENT),
         *(deepl.LANGUAGES, deepl.LANGUAGES_3, deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
         *(google.DETECT, google.LANGUAGES, openai.MODELS, operation.MODELS),
     },
     named_below=(
-        *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
+        *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, documents.BELOW),
+        deepl.DOCUMENT + "/",
         operation.ADMIN,
         *OPUS_CAT,
         *(
@@ -77,7 +80,7 @@ PATHS = Paths(
     linked_below=(files.DOWNLOADS,),
     keyed=_WORK
     | {libretranslate.DETECT, libretranslate.SUGGEST, google.DETECT, google.LANGUAGES}
-    | {deepl.LANGUAGES},
+    | {deepl.LANGUAGES, deepl.DOCUMENT, documents.PATH},
     keyed_below=(deepl.DOCUMENT + "/",),
 )
 """All paths that are not open need a key if one is required, also those that do not exist. A
@@ -166,6 +169,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         operation.make_models_router(),
         websocket.router,
         files.make_router(offer),
+        documents.make_router(offer),
         deeplx.router,
         apertium.router,
         opus_cat.router,

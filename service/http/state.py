@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
-from service.commons.commons import Commons
-from service.commons.file_store import StoredFile
-from service.documents.file_translator import FileTranslator
-from service.errors import InvalidField, UnknownFile, UnknownGlossary
+from service.errors import InvalidField, UnknownGlossary
 from service.http.access.caller import Access, Caller
 from service.http.bodies import BodyBudget
+from service.http.document_jobs import DocumentJobs
 from service.http.limits import RequestLimits
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
@@ -36,9 +34,8 @@ class ServerState:
     metrics: Metrics
     request_log: RequestLog
     limits: RequestLimits
-    file_translator: FileTranslator
+    documents: DocumentJobs
     access: Access
-    commons: Commons
     suggested: SuggestedTranslations
     bodies: BodyBudget
     glossaries: GlossaryStore | None = None
@@ -49,13 +46,6 @@ class ServerState:
         if self.glossaries is None:
             raise UnknownGlossary(_NEEDS_DATABASE)
         return self.glossaries
-
-    async def stored_file(self, name: str, owner: str) -> StoredFile:
-        """A file of the owner; one that was sent without a key is anybody's. Raises UnknownFile."""
-        file = await self.commons.files.find(name)
-        if file is None or file.owner not in ("", owner):
-            raise UnknownFile("there is no such file, or it has expired")
-        return file
 
     async def admit(
         self,

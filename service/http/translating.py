@@ -1,5 +1,5 @@
-"""Translate a request's texts or its file for a route, at once or as a stream that ends with its
-client, and its work with it."""
+"""Translate a request's texts for a route, at once or as a stream that ends with its client, and
+its work with it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,9 @@ from fastapi import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from service.commons.file_store import StoredFile
-from service.documents.file_translator import FileJob
-from service.documents.formats import format_of
-from service.errors import ClientGone, DocumentTooLarge, MissingField
-from service.http.bodies import MULTIPART, SentFile
+from service.errors import ClientGone
 from service.http.head import LOST
-from service.http.limits import RequestLimits
 from service.http.request_log import RequestRecord
-from service.http.requests import RequestFields, read_fields
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
 from service.translation.job import TranslationJob
@@ -28,12 +22,6 @@ from service.translation.results import TranslationResult
 from service.translation.translator import Pieces
 
 EVENT_STREAM = "text/event-stream"
-_FORM_BYTES = 65_536
-"""The bytes that a form may have beside its file."""
-_NAME_CHARACTERS = 80
-_CHARACTER_SECONDS = 5e-5
-"""CPU time to read a file for which a character counts: about that of translating one. Writing
-takes as much again."""
 _T = TypeVar("_T")
 
 
@@ -49,64 +37,6 @@ async def translate_texts(
     translations = await until_disconnected(request, state.suggested.translate(job))
     request.state.record.translations = translations
     return translations
-
-
-async def read_upload(request: Request) -> RequestFields:
-    """The fields of a multipart form whose file may be larger than other bodies."""
-    limits = server_state(request).limits
-    most = max(limits.max_body_bytes, limits.max_document_bytes + _FORM_BYTES)
-    return await read_fields(request, (MULTIPART,), most)
-
-
-def sent_file(
-    limits: RequestLimits, fields: RequestFields, given_name: str | None = None
-) -> SentFile:
-    """The file in the field `file`; `given_name` replaces its own name.
-
-    Raises MissingField, UnsupportedFile or DocumentTooLarge.
-    """
-    file = fields.files.get("file")
-    if file is None:
-        raise MissingField("Invalid request: missing file parameter")
-    file = SentFile(given_name or file.name, file.content)
-    format_of(file.name)
-    most = limits.max_document_bytes
-    if len(file.content) > most:
-        raise DocumentTooLarge(
-            f"the file has {len(file.content)} bytes, at most {most} are allowed"
-        )
-    return file
-
-
-async def translate_upload(
-    request: Request, file: SentFile, wanted: TranslateRequest, *, replaces: bool = False
-) -> tuple[str, StoredFile, str]:
-    """Translate a file unless the client disconnects, and store it -> (its stored name, the file,
-    the language of its source).
-
-    `wanted`: languages and options, without texts. The caller is charged for the texts of the file.
-    Raises a ServiceError.
-    """
-    state, caller = server_state(request), request.state.caller
-    job = await state.admit(caller, wanted, num_characters=0)
-    work = FileJob(file.name, file.content, job, replaces)
-
-    async def charge(num_characters: int, seconds: float) -> None:
-        await caller.charge(num_characters, max(num_characters, seconds / _CHARACTER_SECONDS))
-
-    translation = state.file_translator.translate(work, on_counted=charge)
-    done = await until_disconnected(request, translation)
-    name = _download_name(file.name, job.target, done.format.suffix)
-    media_type, whose = done.format.media_type, (caller.owner.id, caller.name)
-    stored = StoredFile(done.content, done.num_characters, name, media_type, *whose)
-    return await state.commons.files.add(stored), stored, done.source
-
-
-def _download_name(name: str, target: str, suffix: str) -> str:
-    """The file's own name with the language, without path and control characters."""
-    own = name.replace("\\", "/").rpartition("/")[2]
-    stem = "".join(char for char in own.rpartition(".")[0] if char.isprintable() and char != '"')
-    return f"{stem[:_NAME_CHARACTERS] or 'translated'}_{target}{suffix}"
 
 
 async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:

@@ -141,6 +141,15 @@ class Metrics:
             "database_lost", "1 if the database file was moved or replaced since the start."
         )
         self.registry.register(_DroppedLines())
+        self.documents_waiting = self._gauge(
+            "documents_waiting", "Files that wait until they are translated."
+        )
+        self.documents_running = self._gauge(
+            "documents_running", "Files that are being translated."
+        )
+        self._documents = self._counter(
+            "documents_total", "Files that were translated or failed, by outcome.", "outcome"
+        )
         self.open_streams = self._gauge("open_streams", "Open websockets.")
         self._counters = {
             name: self._counter(name, help_text, "model", *labels)
@@ -173,6 +182,9 @@ class Metrics:
 
     def count_rejected(self, reason: str) -> None:
         self._rejected_for(reason).inc()
+
+    def count_document(self, outcome: str) -> None:
+        self._documents.labels(outcome).inc()
 
     def render(self) -> bytes:
         """All metrics in Prometheus' text format."""

@@ -7,13 +7,14 @@ import contextlib
 import gc
 import socket
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from service.commons.commons import Commons, Places, Usage
-from service.commons.file_store import StoredFile
+from service.commons.commons import Commons, Files, Places, Usage
+from service.commons.file_store import LOST, Room
 from service.commons.local import local_commons, open_keys
+from service.commons.stored_file import StoredFile
 from service.observability.metrics import Metrics
 from service.processes.control import ChildEnd, Peer
 from service.processes.gathered_metrics import GatheredMetrics
@@ -56,6 +57,8 @@ class Hub:
         self._metrics = Metrics()
         self._conversations: dict[str, Conversation] = {}
         """With the processes that are there, by name."""
+        self._held_files: list[_HeldFiles] = []
+        commons.files.follow(self._cancel)
 
     async def serve(self) -> None:
         """Work until the parent says to end."""
@@ -63,19 +66,25 @@ class Hub:
         async with contextlib.AsyncExitStack() as stack:
             if self._commons.usage is not None:
                 await stack.enter_async_context(self._commons.usage.kept_current())
+            await stack.enter_async_context(self._commons.files.running())
             self._line.follow(self.connect, {END: is_ending.set})
             self._line.say_ready()
             await is_ending.wait()
 
     async def connect(self, peer: Peer, connected: socket.socket) -> None:
         """Work with the process at the other end of this socket until it ends."""
-        held: list[_HeldPlaces | _HeldUsage] = [_HeldPlaces(self._commons.places)]
+        files = _HeldFiles(self._commons.files)
+        held: list[_HeldPlaces | _HeldUsage | _HeldFiles] = [
+            _HeldPlaces(self._commons.places),
+            files,
+        ]
         if self._commons.usage is not None:
             held.append(_HeldUsage(self._commons.usage))
 
         def end() -> None:
             for one in held:
                 one.give_back()
+            self._held_files.remove(files)
             if peer.name in self._engines:  # front ends say it themselves
                 self._line.say_lost(peer)
             if self._conversations.get(peer.name) is conversation:
@@ -86,6 +95,8 @@ class Hub:
         for one in held:
             answers |= one.answers()
         conversation = Conversation(answers, end, peer.name)
+        files.tell = conversation.tell
+        self._held_files.append(files)
         await conversation.connect(connected)
         self._conversations[peer.name] = conversation
 
@@ -93,11 +104,15 @@ class Hub:
         files = self._commons.files
         return {
             "count": self._count,
-            "add": lambda file: files.add(msgspec.convert(file, StoredFile)),
             "find": files.find,
             "remove": files.remove,
             "page": self._render_metrics,
         }
+
+    def _cancel(self, name: str) -> None:
+        """Tell the front end that has this file in work."""
+        for files in self._held_files:
+            files.cancel(name)
 
     async def _count(self, name: str, limit: int, amount: int, is_test: bool) -> int | None:
         assert self._commons.windows is not None  # front ends have the same settings
@@ -156,3 +171,45 @@ class _HeldUsage:
     def _settle(self, key_id: str, num_characters: int, is_used: bool) -> None:
         self._num_reserved[key_id] -= num_characters
         self._usage.settle(key_id, num_characters, is_used=is_used)
+
+
+class _HeldFiles:
+    """The files that one front end has in work, which fail when it ends."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._names: set[str] = set()
+        self.tell: Callable[..., None] | None = None
+        """Tells the front end something."""
+
+    def answers(self) -> Answers:
+        return {
+            "add": lambda fields: self._add(msgspec.convert(fields, StoredFile)),
+            "progress": self._files.progress,
+            "keep": self._files.keep,
+            "finish": self._finish,
+            "fail": self._fail,
+        }
+
+    def give_back(self) -> None:
+        for name in list(self._names):
+            self._fail(name, *LOST)
+
+    def cancel(self, name: str) -> None:
+        """If the front end has this file, tell it that nobody wants it any more."""
+        if name in self._names and self.tell is not None:
+            self._names.remove(name)
+            self.tell("cancel", name)
+
+    async def _add(self, file: StoredFile) -> Room:
+        if (room := await self._files.add(file)) == "taken":
+            self._names.add(file.name)
+        return room
+
+    async def _finish(self, name: str, source: str) -> None:
+        self._names.discard(name)
+        await self._files.finish(name, source)
+
+    def _fail(self, name: str, code: str, message: str, source: str = "") -> None:
+        self._names.discard(name)
+        self._files.fail(name, code, message, source)

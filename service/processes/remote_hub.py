@@ -9,8 +9,10 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
 
 from service.commons.commons import Commons
-from service.commons.file_store import StoredFile
+from service.commons.file_store import Room
 from service.commons.local import has_minute_limits, make_windows
+from service.commons.spool import Spool
+from service.commons.stored_file import StoredFile
 from service.errors import NotReady
 from service.observability.metrics import Metrics
 from service.processes.messages import families_fields
@@ -26,7 +28,9 @@ class RemoteHub:
 
     def __init__(self, metrics: Metrics) -> None:
         """`metrics`: of this process, which the hub asks for."""
-        self._answers = {"metrics": lambda: families_fields(metrics.registry.collect())}
+        self._answers: dict[str, Callable[..., Any]] = {
+            "metrics": lambda: families_fields(metrics.registry.collect())
+        }
         self._conversation: Conversation | None = None
         self.is_there = asyncio.Event()
 
@@ -58,6 +62,10 @@ class RemoteHub:
         if self._conversation is not None:
             self._conversation.tell(question, *arguments)
 
+    def answer(self, question: str, act: Callable[..., Any]) -> None:
+        """Do this when the hub asks."""
+        self._answers[question] = act
+
     async def render_metrics(self) -> bytes:
         """The metrics of all processes. Raises NotReady."""
         page = await self.ask("page", bytes)
@@ -65,13 +73,16 @@ class RemoteHub:
         return page
 
     def commons(self, settings: Settings) -> Commons:
-        """What the hub counts and keeps; with Redis it counts no minutes. Raises StartupError."""
+        """What the hub counts and keeps; with Redis it counts no minutes. All processes have the
+        same directory of files. Raises StartupError."""
+        assert settings.documents_dir is not None  # the parent chose one
         windows = make_windows(settings) if settings.limits_url else _Windows(self)
         return Commons(
             windows if has_minute_limits(settings) else None,
             _Places(self),
             None if settings.api_keys == "off" else _Usage(self),
             _Files(self),
+            Spool(settings.documents_dir),
         )
 
 
@@ -127,15 +138,35 @@ class _Files:
     def __init__(self, hub: RemoteHub) -> None:
         self._hub = hub
 
-    async def add(self, file: StoredFile) -> str:
-        name = await self._hub.ask("add", str, file)
-        assert isinstance(name, str)
-        return name
+    def follow(self, cancel: Callable[[str], None]) -> None:
+        self._hub.answer("cancel", cancel)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        yield
+
+    async def add(self, file: StoredFile) -> Room:
+        room: Room = await self._hub.ask("add", Room, file)
+        return room
 
     async def find(self, name: str) -> StoredFile | None:
         file = await self._hub.ask("find", StoredFile | None, name)
         assert file is None or isinstance(file, StoredFile)
         return file
+
+    def progress(self, name: str, num_done: int, num_characters: int) -> None:
+        self._hub.tell("progress", name, num_done, num_characters)
+
+    async def keep(self, name: str, num_bytes: int) -> bool:
+        is_kept = await self._hub.ask("keep", bool, name, num_bytes)
+        assert isinstance(is_kept, bool)
+        return is_kept
+
+    async def finish(self, name: str, source: str) -> None:
+        await self._hub.ask("finish", None, name, source)
+
+    def fail(self, name: str, code: str, message: str, source: str = "") -> None:
+        self._hub.tell("fail", name, code, message, source)
 
     def remove(self, name: str) -> None:
         self._hub.tell("remove", name)

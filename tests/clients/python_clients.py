@@ -5,6 +5,7 @@ Run by `make clients-test`, because it installs them.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,7 @@ from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
 from tests.clients.conftest import PAIRS
 from tests.service.documents.samples import SAMPLES
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.served import Served, served
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the clients' own
@@ -125,6 +126,33 @@ def test_deepls_documents(server: Served, tmp_path: Path, name: str) -> None:
     source.write_bytes(SAMPLES[name])
     client.translate_document_from_filepath(source, target, source_lang="EN", target_lang="DE")
     assert target.read_bytes() not in (b"", SAMPLES[name])
+
+
+def test_deepls_documents_are_polled(tmp_path: Path) -> None:
+    """The upload is answered at once, so no time-out of a proxy ends a long translation."""
+    import deepl
+
+    runner = FakeRunner()
+    with served(create_app(Settings(), [fake_model(runner, pairs=PAIRS)])) as server:
+        client = deepl.DeepLClient("key", server_url=server.url)
+        runner.gate.clear()
+        pair = {"source_lang": "EN", "target_lang": "DE"}
+        handle = client.translate_document_upload("Hi.\n" * 1000, **pair, filename="a.txt")
+        status = client.translate_document_get_status(handle)
+        assert (status.ok, status.done) == (True, False)
+        with pytest.raises(deepl.DeepLException, match="not ready"):
+            client.translate_document_download(handle, io.BytesIO())
+        runner.gate.set()
+        until(lambda: client.translate_document_get_status(handle).done)
+        status = client.translate_document_get_status(handle)
+        assert (status.seconds_remaining, status.billed_characters) == (0, 4000)
+        found = io.BytesIO()
+        client.translate_document_download(handle, found)
+        assert found.getvalue() == b"HI.\n" * 1000
+        handle = client.translate_document_upload(b"no archive", **pair, filename="a.docx")
+        until(lambda: not client.translate_document_get_status(handle).ok)
+        status = client.translate_document_get_status(handle)
+        assert "ZIP" in str(status.error_message)
 
 
 def use_glossaries(client: Any) -> None:

@@ -195,7 +195,12 @@ def test_a_pod_meets_the_restricted_security_standard(
     mounts = container_of(manifests)["volumeMounts"]
     writable = [m["mountPath"] for m in mounts if not m.get("readOnly")]
     with_database = "server.sqlite" in manifests["ConfigMap"]["data"]["config.toml"]
-    assert writable == ["/tmp", "/cache", *(["/var/lib/dragoman"] if with_database else [])]
+    assert writable == [
+        "/tmp",
+        "/cache",
+        "/documents",
+        *(["/var/lib/dragoman"] if with_database else []),
+    ]
     assert "XDG_CACHE_HOME=/cache" in DOCKERFILE
 
 

@@ -15,7 +15,7 @@ from service.http.bodies import FORM, JSON, MULTIPART
 from service.http.request_fields import RequestModel
 
 Schema = dict[str, Any]
-UPLOADS = ("/translate_file", "/v2/document")
+UPLOADS = ("/translate_file", "/v2/document", "/documents")
 _STATUSES = ("400", "401", "403", "404", "405", "413", "415", "422", "429", "431", "456")
 _TRIES = ("503", "504")
 _TEXT: Schema = {"type": "string"}

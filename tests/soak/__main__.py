@@ -299,8 +299,12 @@ class Clients:
             return self.compare(name, await self.translated_file(name), self.files[name])
         data, files = {"source_lang": "EN", "target_lang": "DE"}, {"file": (name, FILES[name])}
         made = (await self.send(url="/v2/document", data=data, files=files)).json()
-        url = f"/v2/document/{made['document_id']}/result"
-        return self.compare(name, (await self.send(url=url, json=made)).content, self.files[name])
+        url = f"/v2/document/{made['document_id']}"
+        while (told := (await self.send(url=url, json=made)).json())["status"] != "done":
+            assert told["status"] in ("queued", "translating"), told
+            await asyncio.sleep(0.1)
+        found = (await self.send(url=f"{url}/result", json=made)).content
+        return self.compare(name, found, self.files[name])
 
     async def glossary(self) -> str:
         """Make one and remove it."""

@@ -242,6 +242,13 @@ class Caller:
                 await self._count_in_minute(TooManyCharacters, "characters", limit, amount)
             await self._reserve(num_characters)
 
+    def for_job(self) -> Caller:
+        """The same client, for work that goes on after the request. It is charged, and left, on its
+        own."""
+        caller = Caller(self._access, self._client)
+        caller._is_identified = True
+        return caller
+
     async def leave(self, status: int | None, *, has_delivered: bool = False) -> None:
         """End the request; `status` None: the client left before its answer. Its characters count
         if it `has_delivered` a part of a translation, however it ended."""

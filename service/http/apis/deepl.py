@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import posixpath
 import secrets
+import time
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BeforeValidator
 from starlette.responses import Response
 
-from service.commons.file_store import StoredFile
+from service.commons.stored_file import StoredFile
 from service.documents.formats import format_of
 from service.errors import (
     InvalidField,
@@ -30,7 +31,6 @@ from service.http.ignored_tags import IgnoredTags, parse_tags
 from service.http.language_names import language_name
 from service.http.openapi import (
     READ,
-    WITH_ENGINE,
     Offer,
     Schema,
     describe_body,
@@ -44,12 +44,8 @@ from service.http.request_fields import Code, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
-from service.http.translating import (
-    read_upload,
-    sent_file,
-    translate_texts,
-    translate_upload,
-)
+from service.http.translating import translate_texts
+from service.http.uploads import read_upload, send_upload, sent_file
 from service.translation.job import AUTO, SplitSentences
 from service.translation.language.chinese import TRADITIONAL
 from service.translation.results import TranslationResult
@@ -322,10 +318,10 @@ async def usage(request: Request) -> dict[str, int]:
 def make_document_router(offer: Offer) -> APIRouter:
     """Make the routes of documents, whose descriptions name what the server offers."""
     router = described_router("Documents of DeepL", 400, 403, 404, 413, 415, 429, error=_ERROR)
-    errors = describe_errors(*WITH_ENGINE, schema=_ERROR)
+    errors = describe_errors(429, schema=_ERROR)
     router.post(
         DOCUMENT,
-        responses=errors | {456: {**errors[504], "description": "The key's quota is used up."}},
+        responses={456: {**errors[429], "description": "The key's quota is used up."}},
         openapi_extra=describe_upload(DocumentRequest, offer, (*_REFUSED, "auth_key")),
     )(upload_document)
     key = describe_body(DocumentKey, offer, {"document_key": "0123456789ABCDEF"})
@@ -339,45 +335,51 @@ def make_document_router(offer: Offer) -> APIRouter:
 
 
 async def upload_document(request: Request) -> dict[str, str]:
-    """Translate a file -> the id and the key of its translation, which waits for its download."""
+    """Accept a file -> the id and the key of the document, which is translated in its turn."""
     state = server_state(request)
+    state.dispatcher.require_ready()
     fields = await read_upload(request)
     asked = fields.parse(request, DocumentRequest)
     asked.require_offered()
     asked.require_languages(state)
+    target = state.dispatcher.known_language("target", asked.target_lang)
+    if asked.source != AUTO and state.dispatcher.known_language("source", asked.source) == target:
+        raise InvalidField("Source and target language are equal")
     sent = sent_file(state.limits, fields, asked.filename)
     asked.require_same_format(sent.name)
-    name, file, source = await translate_upload(request, sent, asked.wanted("", {}))
-    if source == state.dispatcher.known_language("target", asked.target_lang):
-        state.commons.files.remove(name)
-        raise InvalidField("Source and target language are equal")
-    return {"document_id": name, "document_key": file.key}
+    file = await send_upload(request, sent, asked.wanted("", {}), other_than=target)
+    return {"document_id": file.name, "document_key": file.key}
 
 
 async def document_status(request: Request, document_id: str) -> dict[str, Any]:
-    """Always done: the upload is answered when the translation is."""
+    """queued, translating, done or error; while it is translated the seconds that are left by the
+    rate so far, then the characters, or a message."""
     file = await _find_document(request, document_id)
-    return {
-        "document_id": document_id,
-        "status": "done",
-        "seconds_remaining": 0,
-        "billed_characters": file.num_characters,
-    }
+    told = {"document_id": document_id, "status": file.state}
+    if file.error is not None:
+        return {**told, "error_message": file.error[1]}
+    if file.state == "done":
+        return {**told, "seconds_remaining": 0, "billed_characters": file.num_characters}
+    seconds = file.seconds_left(time.time())
+    return told if seconds is None else {**told, "seconds_remaining": seconds}
 
 
 async def document_result(request: Request, document_id: str) -> Response:
     """The translation. As DeepL does, the server forgets it afterwards."""
     file = await _find_document(request, document_id)
-    server_state(request).commons.files.remove(document_id)
+    documents = server_state(request).documents
+    content = await documents.translation(file)
+    documents.remove(document_id)
     suffix = posixpath.splitext(file.download_name)[1]
     headers = {"Content-Disposition": f'attachment; filename="translated{suffix}"'}
-    return Response(file.content, headers=headers, media_type="application/octet-stream")
+    return Response(content, headers=headers, media_type="application/octet-stream")
 
 
 async def _find_document(request: Request, document_id: str) -> StoredFile:
     """The document, if the request has its key. Raises a ServiceError."""
     given = await read_request(request, DocumentKey)
-    file = await server_state(request).stored_file(document_id, request.state.caller.owner.id)
+    owner = request.state.caller.owner.id
+    file = await server_state(request).documents.find(document_id, owner)
     if not secrets.compare_digest(file.key.encode(), given.document_key.encode()):
         raise UnknownFile("there is no such file, or it has expired")
     return file

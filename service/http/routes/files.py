@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from starlette.responses import Response
 
-from service.commons.file_store import StoredFile
 from service.http.openapi import (
     WITH_ACCESS,
     WITH_BODY,
@@ -22,35 +20,20 @@ from service.http.openapi import (
     described_router,
     with_heads,
 )
-from service.http.request_fields import RequestModel
-from service.http.schemas import TranslateRequest
 from service.http.state import server_state
-from service.http.translating import read_upload, sent_file, translate_upload
+from service.http.uploads import (
+    FileRequest,
+    file_answer,
+    read_upload,
+    sent_file,
+    translate_upload,
+)
 from service.translation.job import AUTO
 
 PATH = "/translate_file"
 DOWNLOADS = "/download_file/"
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,64}){1,8}")
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
-
-
-class FileRequest(RequestModel):
-    """The languages of an uploaded file, and options of its translation."""
-
-    quiet = ("file", "secret", "format")
-
-    source: str = Field(description='Language code of the text, or "auto" to detect it.')
-    target: str = Field(description="Language code to translate into.")
-    replace: bool = Field(
-        False, description="Also translate what PO, XLIFF and TS files have a translation of."
-    )
-    keep: str | list[str] | None = Field(
-        None, description="Strings that must stay as they are, as of /translate."
-    )
-    glossary: str | None = Field(
-        None, description="Terms as JSON, or the name of a stored glossary, as of /translate."
-    )
 
 
 class FileLanguage(BaseModel):
@@ -89,12 +72,10 @@ async def translate_uploaded(request: Request) -> dict[str, object]:
     fields = await read_upload(request)
     file = sent_file(state.limits, fields)
     asked = fields.parse(request, FileRequest)
-    given = asked.model_dump(include={"source", "target", "keep", "glossary"})
-    wanted = TranslateRequest.from_json({"q": "", **given})
-    name, stored, source = await translate_upload(request, file, wanted, replaces=asked.replace)
-    suffix = posixpath.splitext(stored.download_name)[1]
+    sent, source = await translate_upload(request, file, asked.wanted(), replaces=asked.replace)
+    suffix = posixpath.splitext(sent.download_name)[1]
     answer: dict[str, object] = {
-        "translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"
+        "translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{sent.name}{suffix}"
     }
     if asked.source == AUTO != source:
         answer["detectedLanguage"] = {"language": source}
@@ -103,24 +84,9 @@ async def translate_uploaded(request: Request) -> dict[str, object]:
 
 async def download(request: Request, name: str) -> Response:
     """A translated file, until it expires."""
-    state = server_state(request)
-    file = await state.stored_file(name.partition(".")[0], request.state.caller.owner.id)
-    headers = {
-        "Content-Disposition": _disposition(file),
-        "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": "sandbox",
-        "Cache-Control": "no-store",
-    }
-    return Response(file.content, headers=headers, media_type=file.media_type)
-
-
-def _disposition(file: StoredFile) -> str:
-    """The name as it is if that is safe, else as RFC 6266 spells it."""
-    if _PLAIN_NAME.fullmatch(file.download_name):
-        return f'attachment; filename="{file.download_name}"'
-    suffix = posixpath.splitext(file.download_name)[1]
-    spelled = quote(file.download_name, safe="")
-    return f"attachment; filename=\"translated{suffix}\"; filename*=UTF-8''{spelled}"
+    documents = server_state(request).documents
+    file = await documents.find(name.partition(".")[0], request.state.caller.owner.id)
+    return file_answer(file, await documents.translation(file), file.media_type)
 
 
 def path_prefix(request: Request) -> str:

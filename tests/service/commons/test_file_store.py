@@ -1,32 +1,63 @@
-"""Files that wait for their download: found by name only, dropped in time, bounded together."""
+"""Sent files: each ends, each translation is its client's, all stay within their bounds, whatever
+happens in which order."""
 
 from __future__ import annotations
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+import asyncio
+import dataclasses
+import itertools
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
 
-from service.commons.file_store import FileStore, StoredFile
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from service.commons.file_store import LOST, FileBounds, FileStore
+from service.commons.spool import Spool
+from service.commons.stored_file import StoredFile
 
 NUM_CLIENTS = 4
+ENTRY_BYTES = 16_384
+T = TypeVar("T")
 
 
-async def add(
-    store: FileStore, content: bytes, num_characters: int, client: str = "address/1"
-) -> tuple[str, StoredFile]:
-    file = StoredFile(content, num_characters, "a_de.txt", "text/plain", "", client)
-    return await store.add(file), file
+def sent(size: int = 0, client: str = "address/1") -> StoredFile:
+    return StoredFile("a_de.txt", "text/plain", client, client, size)
+
+
+def store_in(path: Path, max_bytes: int, now: list[float], max_files: int = 100) -> FileStore:
+    return FileStore(Spool(path), FileBounds(max_files, max_bytes, 600), lambda: now[0])
+
+
+async def translated(store: FileStore, size: int, client: str = "address/1") -> str | None:
+    """The name of a file whose translation has so many bytes; None if there is no room for it."""
+    file = sent(client=client)
+    assert await store.add(file) == "taken"
+    if not await store.keep(file.name, size):
+        store.fail(file.name, "storage_failed", "no room")
+        return None
+    await store.finish(file.name, "en")
+    return file.name
 
 
 async def has(store: FileStore, *names: str) -> list[bool]:
     return [await store.find(name) is not None for name in names]
 
 
-async def test_a_file_is_found_by_its_name_until_it_expires() -> None:
+async def test_a_translation_is_found_by_its_name_until_it_expires(tmp_path: Path) -> None:
     now = [0.0]
-    store = FileStore(max_seconds=600, clock=lambda: now[0])
-    name, file = await add(store, b"a", 7)
-    other, _ = await add(store, b"b", 7)
-    assert await store.find(name) == file
+    store = store_in(tmp_path, 10**6, now)
+    name, other = await translated(store, 7), await translated(store, 7)
+    assert name is not None
+    file = await store.find(name)
+    assert file is not None
     assert len({name, other, file.key}) == 3
     now[0] = 600
     assert await has(store, name) == [True]
@@ -34,46 +65,229 @@ async def test_a_file_is_found_by_its_name_until_it_expires() -> None:
     assert await has(store, name) == [False]
 
 
-async def test_the_oldest_are_dropped_if_all_together_are_too_many_bytes() -> None:
-    store = FileStore(max_bytes=10_000)
-    names = [(await add(store, b"a" * 2000, 1))[0] for _ in range(5)]
-    assert await has(store, *names) == [False, False, True, True, True]
-    largest, _ = await add(store, b"b" * 50_000, 1)  # the newest stays, however large
-    assert await has(store, largest, *names) == [True] + [False] * 5
-    names = [(await add(store, b"", 0))[0] for _ in range(100)]  # bounded too, without content
-    assert sum(await has(store, *names)) == 9
+async def test_the_seconds_that_are_left_follow_the_rate_so_far(tmp_path: Path) -> None:
+    now = [0.0]
+    store = store_in(tmp_path, 10**6, now)
+    file = sent()
+    await store.add(file)
+
+    async def left() -> tuple[str, int | None]:
+        found = await store.find(file.name)
+        assert found is not None
+        return found.state, found.seconds_left(now[0])
+
+    assert await left() == ("queued", None)
+    now[0] = 100
+    store.progress(file.name, 0, 0)
+    store.progress(file.name, 0, 1000)
+    assert await left() == ("translating", None)
+    now[0] = 110
+    store.progress(file.name, 250, 1000)
+    assert await left() == ("translating", 30)
+    now[0] = 125
+    assert await left() == ("translating", 15)
+    now[0] = 200
+    assert await left() == ("translating", 1)
+    await store.finish(file.name, "en")
+    assert await left() == ("done", 0)
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, NUM_CLIENTS - 1), st.integers(0, 12_000)), max_size=40),
+    st.lists(st.tuples(st.integers(0, NUM_CLIENTS - 1), st.integers(0, 120_000)), max_size=20),
 )
-@example([(0, 9000), (1, 9000), (2, 11_000), (3, 12_000)])
+@example([(0, 90_000), (1, 90_000), (2, 110_000), (3, 120_000)])
 async def test_who_has_at_most_an_equal_share_loses_nothing_to_others(
-    sent: list[tuple[int, int]],
+    added: list[tuple[int, int]],
 ) -> None:
-    max_bytes = 20_000
-    store = FileStore(max_bytes)
+    max_bytes = 250_000
     names: dict[int, list[tuple[str, int]]] = {client: [] for client in range(NUM_CLIENTS)}
-    for client, size in sent:
-        name, file = await add(store, b"a" * size, 1, f"address/{client}")
-        names[client].append((name, file.num_bytes))
-        assert await has(store, name) == [True]
-        kept = {one: await has(store, *(name for name, _ in names[one])) for one in names}
-        for one, files in names.items():
-            if sum(size for _, size in files) <= max_bytes / NUM_CLIENTS:
-                assert all(kept[one])
-            assert kept[one] == sorted(kept[one])  # the oldest go first
-        sizes = [size for files in names.values() for _, size in files]
-        is_kept = [is_there for one in names for is_there in kept[one]]
-        total = sum(size for size, is_there in zip(sizes, is_kept, strict=True) if is_there)
-        assert total <= max_bytes + file.num_bytes
+    failed_bytes: Counter[int] = Counter()
+    with tempfile.TemporaryDirectory() as path:
+        store = store_in(Path(path), max_bytes, [0.0])
+        for client, size in added:
+            name = await translated(store, size, f"address/{client}")
+            if name is None:  # its client would have more than an equal share
+                own = sum(size for _, size in names[client]) + failed_bytes[client]
+                assert own + size + ENTRY_BYTES > max_bytes / NUM_CLIENTS
+                failed_bytes[client] += ENTRY_BYTES
+                continue
+            names[client].append((name, size + ENTRY_BYTES))
+            assert await has(store, name) == [True]
+            kept = {one: await has(store, *(name for name, _ in names[one])) for one in names}
+            for one, files in names.items():
+                own = sum(size for _, size in files) + failed_bytes[one]
+                if own <= max_bytes / NUM_CLIENTS:
+                    assert all(kept[one])
+                assert kept[one] == sorted(kept[one])  # the oldest go first
+            sizes = [size for files in names.values() for _, size in files]
+            is_kept = [is_there for one in names for is_there in kept[one]]
+            total = sum(size for size, is_there in zip(sizes, is_kept, strict=True) if is_there)
+            assert total <= max_bytes
 
 
-async def test_a_removed_file_makes_room() -> None:
-    store = FileStore(max_bytes=10_000)
-    first, _ = await add(store, b"a" * 3900, 1)
-    second, _ = await add(store, b"a" * 3900, 1)
-    store.remove(first)
-    store.remove(first)
-    third, _ = await add(store, b"a" * 3900, 1)
-    assert await has(store, first, second, third) == [False, True, True]
+async def test_a_client_cannot_take_all_the_room(tmp_path: Path) -> None:
+    """Neither by the number of its files nor by their bytes, and none is accepted beyond all."""
+    for size, max_files in ((0, 8), (100_000 - ENTRY_BYTES, 100)):
+        store = store_in(tmp_path, 800_000, [0.0], max_files)
+        rooms = [await store.add(sent(size, "a")) for _ in range(8)]
+        assert rooms == ["taken"] * 6 + ["own_full"] * 2
+        rooms = [await store.add(sent(size, client)) for client in "bcd"]
+        assert rooms == ["taken", "taken", "full"]
+
+
+class Files(RuleBasedStateMachine):
+    """Files that are sent, translated, failed, fetched and removed, by processes that die."""
+
+    max_bytes, max_files = 200_000, 6
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = tempfile.TemporaryDirectory()
+        self.path, self.now = Path(self.directory.name), [0.0]
+        self.loop, self.names = asyncio.new_event_loop(), itertools.count()
+        self.open: dict[str, StoredFile] = {}
+        self.ended: dict[str, str] = {}
+        """The names of what has ended and was not removed, and their clients."""
+        self.begin()
+
+    def begin(self) -> None:
+        self.spool = Spool(self.path)
+        self.store = store_in(self.path, self.max_bytes, self.now, self.max_files)
+        self.cancelled: list[str] = []
+        self.store.follow(self.cancelled.append)
+        self.work = self.store.running()
+        self.run(self.work.__aenter__())
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(coroutine)
+
+    @rule(client=st.sampled_from("abc"), size=st.integers(0, 60_000))
+    def send(self, client: str, size: int) -> None:
+        file = dataclasses.replace(sent(size, client), name=f"{next(self.names):03}")
+        room = self.run(self.store.add(file))
+        own = sum(one.client == client for one in self.open.values())
+        assert room == "taken" or self.open
+        assert room != "own_full" or own
+        if room == "taken":
+            self.spool.write_sent(file.name, client.encode() * size)
+            self.open[file.name] = file
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data(), size=st.integers(0, 250_000))
+    def translate(self, data: st.DataObject, size: int) -> None:
+        name = data.draw(st.sampled_from(sorted(self.open)))
+        file = self.open.pop(name)
+        self.store.progress(name, 1, 2)
+        if self.run(self.store.keep(name, size)):
+            self.spool.write_translated(name, name.encode()[:1] * size)
+            self.run(self.store.finish(name, "en"))
+        else:
+            self.store.fail(name, "storage_failed", "no room")
+        self.ended[name] = file.client
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def die(self, data: st.DataObject) -> None:
+        """The process that has the file in work."""
+        name = data.draw(st.sampled_from(sorted(self.open)))
+        self.store.fail(name, *LOST)
+        self.ended[name] = self.open.pop(name).client
+
+    @precondition(lambda self: self.open or self.ended)
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted([*self.open, *self.ended])))
+        was_open = self.open.pop(name, None) is not None
+        self.ended.pop(name, None)
+        self.cancelled.clear()
+        self.store.remove(name)
+        assert self.cancelled == [name] * was_open
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def finish_what_was_removed(self, data: st.DataObject) -> None:
+        """It is written after its removal."""
+        name = data.draw(st.sampled_from(sorted(self.open)))
+        del self.open[name]
+        self.store.remove(name)
+        assert not self.run(self.store.keep(name, 10))
+        self.spool.write_translated(name, b"too late")
+        self.run(self.store.finish(name, "en"))
+
+    @rule()
+    def restart(self) -> None:
+        """The store, as after a kill: the directory is what is left."""
+        self.run(self.work.__aexit__(None, None, None))
+        self.begin()
+        self.ended |= {name: file.client for name, file in self.open.items()}
+        self.open.clear()
+
+    @rule(seconds=st.sampled_from([1, 500]))
+    def wait(self, seconds: int) -> None:
+        self.now[0] += seconds
+
+    @invariant()
+    def each_has_ended_or_is_open_and_is_its_client_s(self) -> None:
+        for name, file in self.open.items():
+            found = self.run(self.store.find(name))
+            assert found is not None
+            assert (found.state in ("queued", "translating"), found.client) == (True, file.client)
+            assert self.spool.read_sent(name) == file.client.encode() * file.num_sent_bytes
+        for name, client in list(self.ended.items()):
+            if (found := self.run(self.store.find(name))) is None:  # old, or there was no room
+                del self.ended[name]
+                continue
+            assert found.client == client
+            assert (found.state == "done") != (found.error is not None)
+            if found.state == "done":
+                content = self.spool.read_translated(name)
+                assert content == name.encode()[:1] * found.num_bytes
+
+    @invariant()
+    def the_disk_has_what_may_be_there(self) -> None:
+        sizes: dict[str, int] = {}
+        for path in self.path.glob("*.*"):
+            sizes[path.suffix] = sizes.get(path.suffix, 0) + path.stat().st_size
+            assert path.suffix != ".sent" or path.stem in self.open
+        assert sizes.keys() <= {".sent", ".translated", ".json"}
+        assert sizes.get(".sent", 0) <= self.max_bytes
+        assert sizes.get(".translated", 0) <= self.max_bytes
+        assert len(self.open) <= self.max_files
+
+    def teardown(self) -> None:
+        self.run(self.work.__aexit__(None, None, None))
+        self.loop.close()
+        self.directory.cleanup()
+
+
+TestFiles = Files.TestCase
+TestFiles.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
+def test_a_directory_is_one_server_s(tmp_path: Path) -> None:
+    with Spool(tmp_path).opened(), pytest.raises(BlockingIOError):
+        Spool(tmp_path).check()
+    Spool(tmp_path).check()
+    assert tmp_path.is_dir()
+
+
+def test_temporary_directories_end_with_their_server_or_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    other, left = Spool.temporary(), Spool.temporary()
+    left.mkdir()
+    (left / "lock").touch()
+    (left / "a.sent").touch()
+    os.utime(left, (time.time() - 100,) * 2)
+    other.mkdir()
+    (other / "a.sent").touch()  # of the same server, one of whose processes was killed
+    os.utime(other, (time.time() - 100,) * 2)
+    with Spool(other).opened():
+        assert not left.exists()
+        assert (other / "a.sent").exists()
+        os.utime(other, (time.time() - 100,) * 2)
+        with Spool(Spool.temporary()).opened():
+            assert other.is_dir()
+            assert len(list(tmp_path.iterdir())) == 2
+    assert not list(tmp_path.iterdir())

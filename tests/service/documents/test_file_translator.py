@@ -21,8 +21,6 @@ from service.errors import (
     DeadlineExceeded,
     DocumentTooLarge,
     Draining,
-    Overloaded,
-    TooManyAtOnce,
     TranslationFailed,
     UnsupportedLanguage,
 )
@@ -140,25 +138,6 @@ async def test_the_deadline_counts_for_the_whole_file() -> None:
         job = replace(JOB, ticket=Ticket.issued("", 0.2))
         with pytest.raises(DeadlineExceeded):
             await wired.files.translate(file(LINES, job=job))
-
-
-async def test_too_many_files_at_once_are_refused() -> None:
-    async with running() as wired:
-        begun = [
-            asyncio.ensure_future(
-                wired.files.translate(file(b"a", job=replace(JOB, ticket=Ticket(client))))
-            )
-            for client in "a" * 12 + "bcd"
-        ]
-        await asyncio.sleep(0)
-        with pytest.raises(TooManyAtOnce, match="12 files"):
-            await wired.files.translate(file(b"b", job=replace(JOB, ticket=Ticket("a"))))
-        begun.append(asyncio.ensure_future(wired.files.translate(file(b"a"))))
-        await asyncio.sleep(0)
-        with pytest.raises(Overloaded, match="16 files"):
-            await wired.files.translate(file(b"b"))
-        await asyncio.gather(*begun)
-        assert (await wired.files.translate(file(b"b"))).content == b"B"
 
 
 LONG = SentDocument("a.html", b"<p>" * 20_000_000, OPTIONS)

@@ -204,9 +204,9 @@ def test_an_error_stays_small_however_many_languages_there_are_and_whatever_is_s
 
 SUGGESTED = {**FIELDS, "s": "Hallo."}
 GLOSSARY = {**FIELDS, "name": "mine", "entries": [{"source": "a", "target": "b"}]}
-UPLOADS = {"/translate_file", "/v2/document"}
+UPLOADS = {"/translate_file", "/v2/document", "/documents"}
 UPLOADED = {**FIELDS, "source_lang": FIELDS["source"], "target_lang": FIELDS["target"]}
-WORK = {"/translate", "/translate/next", *UPLOADS}
+WORK = {"/translate", "/translate/next", "/translate_file"}
 Serve = Callable[..., TestClient]
 
 
@@ -294,7 +294,7 @@ def test_while_the_server_stops(serve: Serve) -> None:
     for engine in client.app.state.server.models.pool.engines.values():  # type: ignore[attr-defined]
         engine.refuse_new_work()
     refused = {one.path for one in told if one.ask(client).status_code == 503}
-    assert refused == WORK | {"/health", "/health/ready"}
+    assert refused == WORK | UPLOADS | {"/health", "/health/ready"}
 
 
 def test_after_the_deadline(serve: Serve, runner: FakeRunner) -> None:

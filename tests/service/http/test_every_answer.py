@@ -83,6 +83,7 @@ def test_metrics_can_have_a_port_of_their_own() -> None:
     [
         ("api_keys", "optional", "needs the setting database"),
         ("suggestions", "true", "needs the setting database"),
+        ("max_documents_bytes", "4096", "at least 4 times max_document_bytes"),
         ("trusted_proxies", "proxy.example", "an address or a network"),
         ("trusted_proxies", "10.0.0.1/8", "an address or a network"),
     ],

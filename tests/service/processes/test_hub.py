@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import socket
 from collections.abc import AsyncGenerator, Sequence
@@ -12,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from service.commons.commons import Commons
-from service.commons.file_store import StoredFile
+from service.commons.commons import Commons, Files
 from service.commons.local import local_commons, open_keys
+from service.commons.stored_file import StoredFile
 from service.errors import NotReady
 from service.observability.metrics import Metrics
 from service.processes.control import ParentEnd, Peer
@@ -26,12 +27,13 @@ from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore, Used
 from tests.service.fakes import eventually
 
-FILE = StoredFile(b"\xff\x00" * 1000, 7, "a_de.txt", "text/plain", "owner", "address/1")
+FILE = StoredFile("a_de.txt", "text/plain", "owner", "address/1", 2000)
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(database=tmp_path / "server.db", api_keys="optional")
+    directory = tmp_path / "documents"
+    return Settings(database=tmp_path / "server.db", api_keys="optional", documents_dir=directory)
 
 
 class Fronts:
@@ -44,6 +46,8 @@ class Fronts:
         self.commons = [hub.commons(settings) for hub in self.hubs]
         self.connected: set[int] = set()
         self._stack = contextlib.ExitStack()
+        self._files = contextlib.AsyncExitStack()
+        """The directory of files, which a hub has for itself."""
 
     async def start(self) -> None:
         """A new hub, and connections to it; the one before ends."""
@@ -55,7 +59,10 @@ class Fronts:
         parent, line = ParentEnd.pair()
         self._stack.enter_context(closing(parent))
         self._stack.enter_context(closing(line))
-        hub = Hub("hub", local_commons(self.settings, keys), gathered, ["engine-0"], line)
+        await self._files.aclose()
+        commons = local_commons(self.settings, keys)
+        await self._files.enter_async_context(commons.files.running())
+        hub = Hub("hub", commons, gathered, ["engine-0"], line)
         for number in range(len(self.hubs)):
             ours, theirs = socket.socketpair()
             await hub.connect(Peer(f"front-end-{number}", number), theirs)
@@ -72,6 +79,7 @@ class Fronts:
         await self.cut(*self.connected)
         for _ in range(3):
             await asyncio.sleep(0)  # the hub sees them end
+        await self._files.aclose()
         self._stack.close()
 
 
@@ -139,13 +147,50 @@ async def test_no_two_requests_take_the_last_of_a_quota(commons: Sequence[Common
 
 
 async def test_a_file_is_found_by_either_and_removed_for_both(commons: Sequence[Commons]) -> None:
+    """Its state too; who has it in work hears that it is removed."""
     one, other = (each.files for each in commons)
-    name = await one.add(FILE)
-    assert await other.find(name) == FILE
-    assert await other.find(name + "a") is None
-    other.remove(name)
-    assert await other.find(name) is None
-    assert await one.find(name) is None
+    cancelled: list[str] = []
+    one.follow(cancelled.append)
+    assert await one.add(FILE) == "taken"
+    commons[0].spool.write_sent(FILE.name, b"sent")
+    assert await state_of(other, FILE) == "queued"
+    one.progress(FILE.name, 0, 10)
+    assert await one.keep(FILE.name, 4)
+    assert await state_of(other, FILE) == "translating"
+    commons[0].spool.write_translated(FILE.name, b"done")
+    await one.finish(FILE.name, "en")
+    found = await other.find(FILE.name)
+    assert found is not None
+    assert (found.state, found.source, found.key) == ("done", "en", FILE.key)
+    assert commons[1].spool.read_translated(FILE.name) == b"done"
+    other.remove(FILE.name)
+    assert await other.find(FILE.name) is None
+    assert await one.find(FILE.name) is None
+    again = dataclasses.replace(FILE, name="again")
+    assert await one.add(again) == "taken"
+    other.remove(again.name)
+    await eventually(lambda: cancelled == [again.name])
+    assert not await one.keep(again.name, 4)
+
+
+async def state_of(files: Files, file: StoredFile) -> str:
+    found = await files.find(file.name)
+    assert found is not None
+    return found.state
+
+
+async def test_the_files_of_a_dead_front_end_or_hub_fail(settings: Settings) -> None:
+    files = [dataclasses.replace(FILE, name=name) for name in ("a", "b", "c")]
+    async with front_ends(settings) as fronts:
+        one, other = (each.files for each in fronts.commons)
+        assert [await one.add(files[0]), await other.add(files[1])] == ["taken", "taken"]
+        await fronts.cut(0)
+        while await state_of(other, files[0]) != "error":
+            await asyncio.sleep(0)
+        assert await state_of(other, files[1]) == "queued"
+        await fronts.start()
+        assert [await state_of(one, file) for file in files[:2]] == ["error", "error"]
+        assert await other.add(files[2]) == "taken"
 
 
 async def test_what_a_dead_front_end_has_taken_is_given_back(settings: Settings) -> None:

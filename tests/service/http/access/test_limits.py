@@ -120,7 +120,7 @@ def test_requests_at_the_same_time_are_bounded_and_their_places_come_back(
 
 def test_a_client_that_does_not_send_its_body_holds_a_place_and_is_counted(serve: Serve) -> None:
     server = serve(concurrent_requests=1, requests_per_minute=2)
-    places = server.app.state.server.commons.places
+    places = server.app.state.server.access.commons.places
     with server.connect() as client:
         client.sendall(head("/translate", "Content-Length: 9", KIND) + b"{")
         until(lambda: bool(places._num_taken))
@@ -227,7 +227,7 @@ def test_a_stream_that_delivered_is_charged_once_however_it_ends(
             assert last == ("final" if end == "answered" else "error")
     until(lambda: used(server, key) != 0)
     assert used(server, key) == len("Hello there.")
-    until(lambda: not server.app.state.server.commons.usage._reserved)
+    until(lambda: not server.app.state.server.access.commons.usage._reserved)
 
 
 def test_who_leaves_before_an_answer_has_used_its_characters(

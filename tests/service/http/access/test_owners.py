@@ -14,12 +14,13 @@ from websockets.sync.client import connect
 
 from service.http.apis.deepl import DeepLRequest, DocumentRequest, TextRequest
 from service.http.request_fields import RequestModel
-from service.http.routes.files import FileRequest
 from service.http.schemas import TranslateRequest
+from service.http.uploads import FileRequest
 from service.stores.api_key import EVERYBODY, KeyOptions, Owner
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore
 from service.translation.glossary import GlossaryEntry
+from tests.service.fakes import until
 from tests.service.http.access.conftest import (
     MakeKey,
     Serve,
@@ -38,7 +39,10 @@ FILE = {"file": ("a.txt", b"A dog.")}
 DEEPL = {"source_lang": "EN", "target_lang": "DE"}
 OPEN = ("/page/", "/docs/", "/admin/models/")  # a model is no key's
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-VARYING = re.compile(r'"request_id":"\w+"|"created":"[^"]+"|"creation_time":"[^"]+"')
+VARYING = re.compile(
+    r'"request_id":"\w+"|"id":"\w{48}"|"document_\w+":"\w+"'
+    r'|"created":"[^"]+"|"creation_time":"[^"]+"'
+)
 
 
 def answer(method: str, url: str, key: str, **sent: Any) -> tuple[int, str]:
@@ -59,7 +63,7 @@ def of_field(path: str, **sent: Any) -> Ask:
 
     def ask(server: Served, key: str, name: str) -> tuple[int, str]:
         filled = json.loads(json.dumps(sent).replace("NAME", name))
-        if path in ("/v2/document", "/translate_file"):
+        if path in ("/v2/document", "/translate_file", "/documents"):
             filled["files"] = FILE
         return answer("POST", server.url + path, key, **filled)
 
@@ -80,6 +84,7 @@ BY_FIELD: dict[str, Ask] = {
     "websocket": of_message,
     "deepl": of_field("/v2/translate", json={**DEEPL, "text": "A.", "glossary_id": "NAME"}),
     "deepl document": of_field("/v2/document", data={**DEEPL, "glossary_id": "NAME"}),
+    "document": of_field("/documents", data={"source": "en", "target": "de", "glossary": "NAME"}),
     "file": of_field("/translate_file", data={"source": "en", "target": "de", "glossary": "NAME"}),
 }
 
@@ -116,6 +121,8 @@ class Stored(NamedTuple):
             return made
 
         document = post("/v2/document", data=DEEPL, files=FILE)
+        state = f"{server.url}/documents/{document['document_id']}"
+        until(lambda: json.loads(answer("GET", state, key)[1])["status"] == "done")
         pair = {"source": "en", "target": "de"}
         url = post("/translate_file", data=pair, files=FILE)["translatedFileUrl"]
         return cls(post("/glossaries", json=PETS)["id"], *document.values(), url.rpartition("/")[2])
@@ -125,6 +132,8 @@ class Stored(NamedTuple):
         if path.startswith("/v2/document"):
             body = {"json": {"document_key": self.document_key}}
             return of_route(method, path, body), self.document
+        if path.startswith("/documents"):
+            return of_route(method, path, {}), self.document
         if path.startswith("/download_file"):
             return of_route(method, path, {}), self.file
         return of_route(method, path, {"json": PETS} if method == "PUT" else {}), self.glossary
@@ -151,7 +160,7 @@ def test_what_another_key_stored_is_as_if_it_were_not_there(
             key = next(keys)
             by_name = alike(ask(server, key, "none"), "none")
             assert alike(ask(server, key, "pets"), "pets") == by_name, where
-    assert len(tried) == len(BY_FIELD) + 21
+    assert len(tried) == len(BY_FIELD) + 26
     for where, (ask, name) in tried.items():
         if not where.startswith("DELETE"):
             assert alike(ask(server, owner, name), name) != missing[where], where

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from service.http.ignored_tags import IgnoredTags
 from tests.service.documents.samples import pdf
-from tests.service.fakes import FakeRunner
+from tests.service.fakes import FakeRunner, until
 
 KEY = {"Authorization": "DeepL-Auth-Key k:fx"}
 FIELDS: dict[str, Any] = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}
@@ -207,10 +207,22 @@ def upload(client: TestClient, name: str = "a.txt", content: bytes = b"Hi.", **d
     return client.post("/v2/document", data=fields, files={"file": (name, content)})
 
 
+def sent(client: TestClient, *file: Any, **data: str) -> tuple[str, dict[str, str]]:
+    """The path of a document that is accepted, and its key."""
+    handle = upload(client, *file, **data).json()
+    return f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+
+
+def ended(client: TestClient, path: str, key: dict[str, str]) -> dict[str, Any]:
+    """The last status of a document."""
+    until(lambda: client.post(path, json=key).json()["status"] in ("done", "error"))
+    status: dict[str, Any] = client.post(path, json=key).json()
+    return status
+
+
 def test_a_document_is_translated_and_downloaded_once(client: TestClient) -> None:
-    handle = upload(client, "Zoë.txt", "Hi.\nZoë.\n".encode()).json()
-    path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
-    status = client.post(path, json=key).json()
+    path, key = sent(client, "Zoë.txt", "Hi.\nZoë.\n".encode())
+    status = ended(client, path, key)
     assert (status["status"], status["billed_characters"]) == ("done", 9)
     assert client.post(path, data=key).json() == status
     result = client.post(f"{path}/result", json=key)
@@ -221,19 +233,22 @@ def test_a_document_is_translated_and_downloaded_once(client: TestClient) -> Non
 
 def test_a_pdf_becomes_a_text_only_if_asked_for(client: TestClient) -> None:
     refused(upload(client, "a.pdf", pdf("Hi.")), 400)
-    handle = upload(client, "a.pdf", pdf("Hi."), output_format="txt").json()
-    path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+    path, key = sent(client, "a.pdf", pdf("Hi."), output_format="txt")
+    ended(client, path, key)
     assert client.post(f"{path}/result", json=key).content == b"HI.\n"
 
 
 def test_a_document_in_the_target_language_is_refused(client: TestClient) -> None:
-    for source in ({"source_lang": "DE"}, {}):
-        files = {"file": ("a.txt", b"Wo ist denn hier die Bibliothek?")}
-        answer = client.post("/v2/document", data={"target_lang": "DE", **source}, files=files)
-        assert "Source and target language" in refused(answer, 400)
-    equal = upload(client, source_lang="EN", target_lang="EN-US")
-    assert "Source and target language" in refused(equal, 400)
+    for languages in (("DE", "DE"), ("EN", "EN-US")):
+        equal = upload(client, source_lang=languages[0], target_lang=languages[1])
+        assert "Source and target language" in refused(equal, 400)
     assert upload(client, source_lang="ZH", target_lang="ZH-HANT").status_code == 200
+    files = {"file": ("a.txt", b"Wo ist denn hier die Bibliothek?")}
+    handle = client.post("/v2/document", data={"target_lang": "DE"}, files=files).json()
+    key = {"document_key": handle["document_key"]}
+    status = ended(client, f"/v2/document/{handle['document_id']}", key)
+    assert "Source and target language" in status["error_message"]
+    refused(client.post(f"/v2/document/{handle['document_id']}/result", json=key), 404)
 
 
 @pytest.mark.parametrize("key", [{}, {"document_key": "x"}, {"document_key": "é\x00"}])

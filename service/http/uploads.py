@@ -1,0 +1,140 @@
+"""Files that clients send, and the answers that are files."""
+
+from __future__ import annotations
+
+import dataclasses
+import posixpath
+import re
+from urllib.parse import quote
+
+from fastapi import Request
+from pydantic import Field
+from starlette.responses import Response
+
+from service.commons.stored_file import StoredFile
+from service.documents.file_translator import FileJob
+from service.documents.formats import format_of
+from service.engine.ticket import Ticket
+from service.errors import DocumentTooLarge, MissingField
+from service.http.bodies import MULTIPART, SentFile
+from service.http.document_jobs import SentJob
+from service.http.limits import RequestLimits
+from service.http.request_fields import RequestModel
+from service.http.requests import RequestFields, read_fields
+from service.http.schemas import TranslateRequest
+from service.http.state import server_state
+from service.http.translating import until_disconnected
+
+_FORM_BYTES = 65_536
+"""The bytes that a form may have beside its file."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
+
+
+class FileRequest(RequestModel):
+    """The languages of an uploaded file, and options of its translation."""
+
+    quiet = ("file", "secret", "format")
+
+    source: str = Field(description='Language code of the text, or "auto" to detect it.')
+    target: str = Field(description="Language code to translate into.")
+    replace: bool = Field(
+        False, description="Also translate what PO, XLIFF and TS files have a translation of."
+    )
+    keep: str | list[str] | None = Field(
+        None, description="Strings that must stay as they are, as of /translate."
+    )
+    glossary: str | None = Field(
+        None, description="Terms as JSON, or the name of a stored glossary, as of /translate."
+    )
+
+    def wanted(self) -> TranslateRequest:
+        """The same as a translation request without texts. Raises InvalidField."""
+        given = self.model_dump(include={"source", "target", "keep", "glossary"})
+        return TranslateRequest.from_json({"q": "", **given})
+
+
+async def read_upload(request: Request) -> RequestFields:
+    """The fields of a multipart form whose file may be larger than other bodies."""
+    limits = server_state(request).limits
+    most = max(limits.max_body_bytes, limits.max_document_bytes + _FORM_BYTES)
+    return await read_fields(request, (MULTIPART,), most)
+
+
+def sent_file(
+    limits: RequestLimits, fields: RequestFields, given_name: str | None = None
+) -> SentFile:
+    """The file in the field `file`; `given_name` replaces its own name.
+
+    Raises MissingField, UnsupportedFile or DocumentTooLarge.
+    """
+    file = fields.files.get("file")
+    if file is None:
+        raise MissingField("Invalid request: missing file parameter")
+    file = SentFile(given_name or file.name, file.content)
+    format_of(file.name)
+    most = limits.max_document_bytes
+    if len(file.content) > most:
+        raise DocumentTooLarge(
+            f"the file has {len(file.content)} bytes, at most {most} are allowed"
+        )
+    return file
+
+
+async def send_upload(
+    request: Request,
+    file: SentFile,
+    wanted: TranslateRequest,
+    *,
+    replaces: bool = False,
+    other_than: str | None = None,
+) -> StoredFile:
+    """Accept a file, which is translated whether the client stays or not.
+
+    `wanted`: languages and options, without texts; `other_than`: as of a `SentJob`. The caller is
+    charged for the texts of the file. Raises a ServiceError.
+    """
+    state, caller = server_state(request), request.state.caller
+    job = await state.admit(caller, wanted, num_characters=0)
+    ticket = Ticket.issued(caller.name, state.limits.documents_seconds).admitted()
+    work = FileJob(file.name, file.content, dataclasses.replace(job, ticket=ticket), replaces)
+    request_id = request.state.record.request_id
+    return await state.documents.submit(
+        SentJob(work, caller.for_job(), request_id, other_than=other_than)
+    )
+
+
+async def translate_upload(
+    request: Request, file: SentFile, wanted: TranslateRequest, *, replaces: bool = False
+) -> tuple[StoredFile, str]:
+    """Translate a file unless the client disconnects -> the file, and the language of its source.
+
+    As `send_upload`, within the deadline of a request.
+    """
+    state, caller = server_state(request), request.state.caller
+    job = await state.admit(caller, wanted, num_characters=0)
+    work = FileJob(file.name, file.content, job, replaces)
+    request_id = request.state.record.request_id
+    sent = await state.documents.submit(
+        SentJob(work, caller.for_job(), request_id, is_awaited=True)
+    )
+    return sent, await until_disconnected(request, state.documents.finished(sent))
+
+
+def file_answer(file: StoredFile, content: bytes, media_type: str) -> Response:
+    """The translation of a file, which no browser shows as a page of this server."""
+    headers = {
+        "Content-Disposition": _disposition(file),
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox",
+        "Cache-Control": "no-store",
+    }
+    return Response(content, headers=headers, media_type=media_type)
+
+
+def _disposition(file: StoredFile) -> str:
+    """The name as it is if that is safe, else as RFC 6266 spells it."""
+    if _PLAIN_NAME.fullmatch(file.download_name):
+        return f'attachment; filename="{file.download_name}"'
+    suffix = posixpath.splitext(file.download_name)[1]
+    spelled = quote(file.download_name, safe="")
+    return f"attachment; filename=\"translated{suffix}\"; filename*=UTF-8''{spelled}"
