@@ -93,6 +93,13 @@ class Process:
         url = f"{self.url}/translate_file"
         return httpx.post(url, data=fields, files={"file": (name, content)}, timeout=300)
 
+    def send_document(self, name: str, content: bytes) -> str:
+        """The id of an accepted file."""
+        fields, files = {"source": "en", "target": "de"}, {"file": (name, content)}
+        answer = httpx.post(f"{self.url}/documents", data=fields, files=files, timeout=300)
+        document: str = answer.json()["id"]
+        return document
+
     def open_stream(self) -> ClientConnection:
         return connect(f"{self.url.replace('http', 'ws')}/translate/stream", close_timeout=1)
 

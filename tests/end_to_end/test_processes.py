@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -17,7 +18,7 @@ import pytest
 from model.checkpoint.bundled import bundled_checkpoint
 from service.models.store import ModelStore
 from tests.end_to_end.load import FIELDS, TO_ENGLISH, TO_GERMAN, Load, kill_at_random
-from tests.end_to_end.process import Process, server
+from tests.end_to_end.process import TEXTS, Process, server
 from tests.service.fakes import until
 
 ENDS_SECONDS = 2
@@ -114,6 +115,39 @@ def test_limits_and_files_hold_across_front_ends_and_a_hub_that_dies_comes_back(
         os.kill(children[1].pid, signal.SIGKILL)  # the hub starts after the engine
         until(lambda: process.translate(**MORNING).status_code == 200)
         assert process.gauge("dragoman_requests_total") > counted
+
+
+def test_documents_are_seen_by_all_front_ends_fail_with_theirs_and_are_finished_at_sigterm(
+    tmp_path: Path,
+) -> None:
+    """Each request has a connection of its own, so that both front ends get some."""
+    content = "\n".join(TEXTS).encode()
+    options = ("--engines", "2", "--front-ends", "2", "--threads", "2")
+    with server(*options, "--documents-dir", str(tmp_path)) as process:
+        process.wait_until_ready()
+        names = [process.send_document("a.txt", content) for _ in range(4)]
+        told = [process.get(f"/documents/{name}").json() for name in names for _ in range(4)]
+        assert {one["status"] for one in told} <= {"queued", "translating"}
+        os.kill(pid_of(process, "front-end-0"), signal.SIGKILL)
+        until(lambda: process.is_ready)
+        until(lambda: all(ended(process, name) for name in names))
+        told = [process.get(f"/documents/{name}").json() for name in names]
+        assert {(one["status"], one["code"]) for one in told} <= {
+            ("done", None),
+            ("error", "not_ready"),
+        }
+        late = [process.send_document("a.txt", content) for _ in range(2)]
+        process.popen.send_signal(signal.SIGTERM)
+        assert process.ended(within_seconds=120) == (0, "")
+    records = [json.loads((tmp_path / f"{name}.json").read_text("utf-8")) for name in late]
+    assert [record["state"] for record in records] == ["done", "done"]
+    for name in late:
+        translation = (tmp_path / f"{name}.translated").read_text("utf-8")
+        assert len(translation.splitlines()) == len(TEXTS)
+
+
+def ended(process: Process, name: str) -> bool:
+    return process.get(f"/documents/{name}").json()["status"] in ("done", "error")
 
 
 def test_what_was_taken_is_finished_at_sigterm_and_no_process_stays(process: Process) -> None:
