@@ -1,9 +1,10 @@
-// What the two panes do beyond plain text: formatted text, files, other words, and the API key.
+// What the panes do beyond plain text: formatted text, files, other words, the API key.
 
 import { onRefusedKey, setKey } from "./api.js";
 import { byId } from "./dom.js";
 import { t } from "./i18n.js";
 import { part, whenLoaded } from "./lazy.js";
+import { load } from "./storage.js";
 
 /**
  * @typedef {import("./parts/spans.js").Sentence} Sentence
@@ -91,22 +92,22 @@ export class Extras {
 
   #wireFiles() {
     const card = byId("card", HTMLElement), picker = byId("file", HTMLInputElement);
-    const take = (/** @type {FileList | null | undefined} */ chosen) => {
+    const take = (/** @type {Iterable<File> | null} */ chosen) => {
       const files = [...(chosen ?? [])];
-      if (files.length) void whenLoaded(this.#files, (own) => own.take(files), this.#page.status);
+      void whenLoaded(this.#files, (own) => own.take(files), this.#page.status);
     };
-    byId("choose-file", HTMLButtonElement).addEventListener("click", () => picker.click());
+    if (load("files", null, "sessionStorage")) take([]); // before a reload
+    byId("choose-file", HTMLElement).addEventListener("click", () => picker.click());
     picker.addEventListener("change", () => {
       take(picker.files);
       picker.value = "";
     });
-    const hasFiles = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files");
     for (const kind of /** @type {const} */ (["dragover", "dragleave", "drop"])) {
       document.addEventListener(kind, (event) => { // a browser would open them
-        if (!hasFiles(event)) return;
+        if (!event.dataTransfer?.types.includes("Files")) return;
         event.preventDefault();
         card.classList.toggle("is-over", kind === "dragover");
-        if (kind === "drop") take(event.dataTransfer?.files);
+        if (kind === "drop") take(event.dataTransfer.files);
       });
     }
   }

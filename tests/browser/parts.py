@@ -110,6 +110,38 @@ def test_a_file_is_translated_and_saved(page: Page, site: Site) -> None:
     assert saving.value.path().read_text(encoding="utf-8") == "GRÜßE. A DAY.".replace("ß", "SS")
 
 
+def test_a_file_shows_its_share_survives_a_reload_and_can_be_cancelled(
+    page: Page, site: Site
+) -> None:
+    visit(page, site)
+    choose(page, ("book.txt", b"".join(b"This is line %d.\n" % n for n in range(20_000))))
+    state = page.locator(".file .note")
+    expect(state).to_have_text(re.compile(r"^\d+% translated, .* left$"), timeout=60_000)
+    assert 0 < page.locator(".file progress").evaluate("(bar) => bar.value") < 1
+    page.reload()
+    expect(page.locator(".file .name")).to_have_text("book.txt")
+    expect(state).to_have_text(re.compile(r"^\d+% translated, .* left$"), timeout=60_000)
+    page.locator("#files [aria-label='Remove book.txt']").click()
+    expect(page.locator(".file")).to_have_count(0)
+    until(lambda: site.served.count("dragoman_documents_running") == 0)
+    page.reload()
+    expect(page.locator("#from option")).not_to_have_count(0)
+    expect(page.locator(".file")).to_have_count(0)
+
+
+def test_a_file_that_is_done_after_a_reload_is_saved(page: Page, site: Site) -> None:
+    visit(page, site)
+    site.runner.gate.clear()
+    choose(page, ("letter.txt", b"A day."), ("broken.docx", b"no archive"))
+    expect(page.locator(".is-wrong")).to_contain_text("ZIP")
+    page.reload()
+    expect(page.locator(".file .name")).to_have_text(["letter.txt"])
+    site.runner.gate.set()
+    with page.expect_download() as saving:
+        page.locator("#files a").click()
+    assert saving.value.path().read_text(encoding="utf-8") == "A DAY."
+
+
 def test_files_are_dropped_in_and_go_one_after_the_other(page: Page, site: Site) -> None:
     visit(page, site)
     page.evaluate(
@@ -134,7 +166,7 @@ def test_a_file_of_another_kind_is_refused_with_those_that_are_possible(
     expect(page.locator(".is-wrong")).to_contain_text(", ".join(formats))
     expect(page.locator("#files a")).to_have_count(1)
     assert page.locator("#files img").count() == 0
-    assert sum(url.endswith("/translate_file") for url in asked) == 1
+    assert sum(url.endswith("/documents") for url in asked) == 1
 
 
 def test_a_file_of_an_older_format_is_refused_with_the_one_to_save_it_as(

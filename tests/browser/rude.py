@@ -129,7 +129,7 @@ def poison_everything(page: Page) -> None:
         server = route.connect_to_server()
         server.on_message(lambda text: route.send(json.dumps(poisoned(json.loads(text)))))
 
-    for path in ("translate", "translate/next", "frontend/settings", "translate_file"):
+    for path in ("translate", "translate/next", "frontend/settings", "documents", "documents/*"):
         page.route(f"**/{path}", poison)
     page.route_web_socket("**/translate/stream", connect)
 

@@ -1,14 +1,27 @@
-// Files to translate: sent one after the other, with their progress, and offered for saving.
+// Files to translate: sent one after the other, followed until they are done, and offered for saving.
 
 import { authorization, credentials, refuse } from "../api.js";
 import { byId, make } from "../dom.js";
-import { percent, t } from "../i18n.js";
+import { number, percent, t } from "../i18n.js";
 import { nameOf } from "../languages.js";
+import { load, save } from "../storage.js";
 
 /** @typedef {import("../extras.js").Page} Page */
-/** @typedef {{row: HTMLElement, state: HTMLElement, bar: HTMLProgressElement, cancel: HTMLButtonElement}} Shown */
+/** @typedef {{row: HTMLElement, state: HTMLElement, bar: HTMLProgressElement, signal: AbortSignal, remove: () => void}} Shown */
+/** @typedef {{id: string, name: string, from: string, target: string}} Sent what the browser's tab keeps of a file that was sent */
+/**
+ * @typedef {{id: string, status: "queued" | "translating" | "done" | "error", characters: number, characters_done: number,
+ *   seconds_remaining: number | null, source: string | null, error: string | null}} Told
+ */
 
 const MOST_FILES = 20;
+const FIRST_MILLISECONDS = 200, LAST_MILLISECONDS = 3000, SLOWER = 1.5;
+const MINUTE_SECONDS = 60;
+
+/** The files that were sent and not removed since, also before the page was loaded again. */
+function sentBefore() {
+  return /** @type {Sent[] | null} */ (load("files", null, "sessionStorage")) ?? [];
+}
 
 export class Files {
   #list = byId("files", HTMLElement);
@@ -21,64 +34,89 @@ export class Files {
   /** @param {Page} page */
   constructor(page) {
     this.#page = page;
+    for (const sent of sentBefore()) {
+      const shown = this.#show(sent.name);
+      void this.#trying(shown, () => this.#follow(sent, shown));
+    }
   }
 
   /** @param {File[]} files */
   take(files) {
     const { from, to } = this.#page.languages; // "auto" is the language of the file, not of the text
     for (const file of files.slice(0, MOST_FILES)) {
-      const shown = this.#show(file);
-      const aborting = new AbortController();
-      shown.cancel.addEventListener("click", () => {
-        aborting.abort();
-        shown.row.remove();
-      });
-      this.#last = this.#last.then(() => this.#translate(file, from, to, shown, aborting.signal));
+      const shown = this.#show(file.name);
+      this.#last = this.#last.then(() => this.#trying(shown, async () => {
+        if (shown.signal.aborted) return;
+        await this.#requireFormat(file.name);
+        const sent = await this.#send(file, from, to, shown);
+        void this.#trying(shown, () => this.#follow(sent, shown, file));
+      }));
     }
   }
 
   /**
-   * @param {File} file
+   * @param {string} name
    * @returns {Shown}
    */
-  #show(file) {
+  #show(name) {
     const state = make("span", { class: "note", role: "status" }, t("fileWaiting"));
-    const bar = make("progress", { max: "1", value: "0", "aria-label": file.name });
-    const cancel = make("button", { type: "button", class: "icon", "aria-label": t("fileRemove", { name: file.name }) }, "×");
-    const row = make("div", { class: "file" }, make("bdi", { class: "name" }, file.name), bar, state, cancel);
+    const bar = make("progress", { max: "1", value: "0", "aria-label": name });
+    const cancel = make("button", { type: "button", class: "icon", "aria-label": t("fileRemove", { name }) }, "×");
+    const row = make("div", { class: "file" }, make("bdi", { class: "name" }, name), bar, state, cancel);
+    const aborting = new AbortController(), { signal } = aborting;
+    const shown = { row, state, bar, signal, remove: () => {} };
+    cancel.addEventListener("click", () => {
+      aborting.abort();
+      row.remove();
+      shown.remove();
+    });
     this.#list.append(row);
-    return { row, state, bar, cancel };
+    return shown;
   }
 
   /**
-   * @param {File} file
-   * @param {string} from
-   * @param {string} to
+   * Does something for a file, and shows why it failed.
    * @param {Shown} shown
-   * @param {AbortSignal} signal
+   * @param {() => Promise<void>} act
    */
-  async #translate(file, from, to, shown, signal) {
-    if (signal.aborted) return;
+  async #trying(shown, act) {
     try {
-      await this.#requireFormat(file.name);
-      let target = to, sent = await this.#send(file, from, target, shown, signal);
-      if (sent.own === target) {
-        target = this.#page.languages.insteadOf(sent.own);
-        if (!target) throw new Error(t("sameLanguage", { language: nameOf(sent.own) }));
-        sent = await this.#send(file, from, target, shown, signal);
-      }
-      const blob = await fetched(sent.url, shown, signal);
-      const name = file.name.replace(/(\.[^.]+)$/, `.${target}$1`);
-      const link = make("a", { href: URL.createObjectURL(blob), download: name, class: "tool" }, t("fileSave", { name }));
-      shown.bar.remove();
-      shown.state.replaceChildren(t("fileDone"));
-      shown.state.after(link);
+      await act();
     } catch (error) {
-      if (signal.aborted) return;
+      if (shown.signal.aborted) return;
       shown.bar.remove();
       shown.state.classList.add("is-wrong");
       shown.state.textContent = error instanceof Error ? error.message : String(error);
     }
+  }
+
+  /**
+   * Waits until a file that was sent is translated, and offers the translation.
+   * @param {Sent} sent
+   * @param {Shown} shown
+   * @param {File} [file] what was sent, unless the page was loaded again since
+   * @returns {Promise<void>}
+   */
+  async #follow(sent, shown, file) {
+    keep(sent);
+    shown.remove = () => void remove(sent.id);
+    const told = await ended(sent.id, shown);
+    if (told.status === "error") {
+      forget(sent.id);
+      throw new Error(told.source ? t("notOffered", { language: nameOf(told.source) }) : String(told.error));
+    }
+    if (sent.from === "auto" && told.source === sent.target) {
+      const target = this.#page.languages.insteadOf(sent.target);
+      void remove(sent.id);
+      if (!target || !file) throw new Error(t("sameLanguage", { language: nameOf(sent.target) }));
+      return this.#follow(await this.#send(file, sent.from, target, shown), shown, file);
+    }
+    const blob = await fetched(sent.id, shown);
+    const name = sent.name.replace(/(\.[^.]+)$/, `.${sent.target}$1`);
+    const link = make("a", { href: URL.createObjectURL(blob), download: name, class: "tool" }, t("fileSave", { name }));
+    shown.bar.remove();
+    shown.state.replaceChildren(t("fileDone"));
+    shown.state.after(link);
   }
 
   /** @param {string} name */
@@ -96,39 +134,33 @@ export class Files {
   }
 
   /**
-   * Sends a file -> the address of its translation, and its own language if that was detected.
+   * Sends a file, which the server then has to translate.
    * @param {File} file
-   * @param {string} source
+   * @param {string} from
    * @param {string} target
    * @param {Shown} shown
-   * @param {AbortSignal} signal
-   * @returns {Promise<{url: URL, own?: string}>}
+   * @returns {Promise<Sent>}
    */
-  #send(file, source, target, shown, signal) {
+  #send(file, from, target, shown) {
     const form = new FormData();
-    for (const [name, value] of Object.entries({ source, target, ...credentials() })) form.append(name, value);
+    for (const [name, value] of Object.entries({ source: from, target, ...credentials() })) form.append(name, value);
     form.append("file", file);
     return new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
-      signal.addEventListener("abort", () => request.abort());
-      request.open("POST", new URL("translate_file", document.baseURI));
+      shown.signal.addEventListener("abort", () => request.abort());
+      request.open("POST", new URL("documents", document.baseURI));
       request.responseType = "json";
       request.upload.addEventListener("progress", ({ loaded, total }) => {
         shown.bar.value = total ? loaded / total : 0;
         shown.state.textContent = t("fileSending", { share: percent(total ? loaded / total : 0) });
       });
-      request.upload.addEventListener("load", () => {
-        shown.bar.removeAttribute("value");
-        shown.state.textContent = t("fileTranslating");
-      });
       request.addEventListener("error", () => reject(new Error(t("fileUnreachable"))));
       request.addEventListener("abort", () => reject(new Error(t("fileUnreachable"))));
       request.addEventListener("load", () => {
-        const answer = request.response ?? {}, own = answer.detectedLanguage?.language;
-        if (request.status === 200) return resolve({ url: onThisHost(answer.translatedFileUrl), own });
+        const answer = request.response ?? {};
+        if (request.status === 202) return resolve({ id: answer.id, name: file.name, from, target });
         refuse(answer.code);
-        const reason = own ? t("notOffered", { language: nameOf(own) }) : answer.error;
-        reject(new Error(reason ?? String(request.status)));
+        reject(new Error(answer.error ?? String(request.status)));
       });
       request.send(form);
     });
@@ -142,23 +174,85 @@ async function formats() {
   return (await answer.json()).supportedFilesFormat;
 }
 
-/**
- * The address on this page's host: behind a proxy the server may know another name.
- * @param {string} url
- */
-function onThisHost(url) {
-  const path = new URL(url, document.baseURI).pathname;
-  const at = path.lastIndexOf("/download_file/");
-  return new URL(path.slice(at + 1), document.baseURI);
+/** @param {Sent} sent */
+function keep(sent) {
+  save("files", [...sentBefore().filter(({ id }) => id !== sent.id), sent], "sessionStorage");
+}
+
+/** @param {string} id */
+function forget(id) {
+  const others = sentBefore().filter((sent) => sent.id !== id);
+  save("files", others.length ? others : null, "sessionStorage");
 }
 
 /**
- * @param {URL} url
- * @param {Shown} shown
- * @param {AbortSignal} signal
+ * Removes a file from the server, which cancels its translation.
+ * @param {string} id
  */
-async function fetched(url, shown, signal) {
-  const answer = await fetch(url, { headers: authorization(), signal });
+async function remove(id) {
+  forget(id);
+  await fetch(address(id), { method: "DELETE", headers: authorization(), keepalive: true }).catch(() => {});
+}
+
+/** @param {string} id */
+function address(id) {
+  return new URL(`documents/${id}`, document.baseURI);
+}
+
+/**
+ * What has become of a file once it is translated or has failed; shows its progress until then.
+ * @param {string} id
+ * @param {Shown} shown
+ * @returns {Promise<Told>}
+ */
+async function ended(id, { bar, state, signal }) {
+  for (let pause = FIRST_MILLISECONDS; ; pause = Math.min(pause * SLOWER, LAST_MILLISECONDS)) {
+    const told = await status(id, signal);
+    if (told?.status === "done" || told?.status === "error") return told;
+    if (told?.status === "translating") {
+      const share = told.characters ? told.characters_done / told.characters : 0, left = told.seconds_remaining;
+      bar.value = share;
+      const values = { share: percent(share), time: left === null ? "" : duration(left) };
+      state.textContent = t(left === null ? "fileTranslating" : "fileLeft", values);
+    } else {
+      bar.removeAttribute("value");
+      state.textContent = t(told ? "fileWaiting" : "fileUnreachable");
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    signal.throwIfAborted();
+  }
+}
+
+/**
+ * What the server says of a file; null if it cannot say that now.
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<Told | null>}
+ */
+async function status(id, signal) {
+  const answer = await fetch(address(id), { headers: authorization(), signal }).catch(() => null);
+  signal.throwIfAborted();
+  const found = await answer?.json().catch(() => null);
+  if (answer?.ok || !found) return found;
+  if (refuse(found.code) || answer?.status === 429 || Number(answer?.status) >= 500) return null;
+  forget(id);
+  throw new Error(found.error);
+}
+
+/** @param {number} seconds */
+function duration(seconds) {
+  const isLong = seconds >= MINUTE_SECONDS;
+  const value = isLong ? Math.ceil(seconds / MINUTE_SECONDS) : seconds;
+  return number(value, { style: "unit", unit: isLong ? "minute" : "second", unitDisplay: "short" });
+}
+
+/**
+ * The translation of a file.
+ * @param {string} id
+ * @param {Shown} shown
+ */
+async function fetched(id, shown) {
+  const answer = await fetch(new URL(`documents/${id}/result`, document.baseURI), { headers: authorization(), signal: shown.signal });
   if (!answer.ok || !answer.body) throw new Error(String(answer.status));
   const total = Number(answer.headers.get("Content-Length"));
   const parts = [];

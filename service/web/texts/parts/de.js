@@ -32,7 +32,7 @@ export default {
   slowestToken: "Erstes Token (99 %)", cacheHits: "Cache-Treffer", metricsLink: "Alle Metriken für Prometheus",
   batchSpan: "Die letzten 12 Sekunden des Batches: ein Balken je Satz, mit Lücken, wo er zurückgestellt ist",
   batchTold: "{running} laufen, davon {aside} zurückgestellt, {waiting} warten", secondsAgo: "−{seconds} s",
-  fileWaiting: "wartet", fileSending: "{share} gesendet", fileTranslating: "wird übersetzt", fileFetching: "wird geholt",
+  fileWaiting: "wartet", fileSending: "{share} gesendet", fileTranslating: "wird übersetzt", fileLeft: "{share} übersetzt, noch {time}", fileFetching: "wird geholt",
   fileDone: "fertig", fileSave: "{name} speichern", fileRemove: "{name} entfernen", fileUnreachable: "Der Server ist nicht erreichbar.",
   suggest: "Vorschlagen", suggestLabel: "Eine bessere Übersetzung", suggestSend: "Vorschlag senden",
   suggested: "Danke. Der Vorschlag gilt, sobald er freigegeben ist.",

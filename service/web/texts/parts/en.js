@@ -30,7 +30,7 @@ export default {
   slowestToken: "First token (99 %)", cacheHits: "Cache hits", metricsLink: "All metrics for Prometheus",
   batchSpan: "The last 12 seconds of the batch: a bar a sentence, with gaps where it is set aside",
   batchTold: "{running} running, {aside} of them set aside, {waiting} waiting", secondsAgo: "−{seconds} s",
-  fileWaiting: "waiting", fileSending: "sending {share}", fileTranslating: "translating", fileFetching: "fetching",
+  fileWaiting: "waiting", fileSending: "sending {share}", fileTranslating: "translating", fileLeft: "{share} translated, {time} left", fileFetching: "fetching",
   fileDone: "done", fileSave: "Save {name}", fileRemove: "Remove {name}", fileUnreachable: "The server cannot be reached.",
   suggest: "Suggest", suggestLabel: "A better translation", suggestSend: "Send the suggestion",
   suggested: "Thank you. The suggestion is used once it is approved.",

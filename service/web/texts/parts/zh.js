@@ -20,7 +20,7 @@ export default {
   slowestToken: "首个词元（99%）", cacheHits: "缓存命中", metricsLink: "全部指标（Prometheus）",
   batchSpan: "批次的最近 12 秒：每句一条，空隙表示被暂时搁置",
   batchTold: "运行 {running} 句，其中搁置 {aside} 句，等待 {waiting} 句", secondsAgo: "−{seconds} 秒",
-  fileWaiting: "等待中", fileSending: "已发送 {share}", fileTranslating: "翻译中", fileFetching: "接收中",
+  fileWaiting: "等待中", fileSending: "已发送 {share}", fileTranslating: "翻译中", fileLeft: "已翻译 {share}，还需 {time}", fileFetching: "接收中",
   fileDone: "完成", fileSave: "保存 {name}", fileRemove: "移除 {name}", fileUnreachable: "无法连接服务器。",
   suggest: "建议", suggestLabel: "更好的译文", suggestSend: "提交建议", suggested: "谢谢！建议经审核后启用。", oneWord: "此词最可能的译文", fileSaveAs: "不读取 {suffix} 文件，请另存为 {format}。", fileFormat: "不支持此类文件。可用：{formats}",
   glossaryChoose: "请先选择原文语言：术语表属于一对语言。",
