@@ -51,7 +51,7 @@ def translators_of(
     paths = needed_models(models, None if source == AUTO else (source, target))
     settings = offline_settings(paths, options)
     topology = Topology([]) if in_one_process else topology_of(settings)
-    if topology.engines:
+    if topology.num_front_ends > 1:  # with one, a process of its own costs more than it gives
         with _processes(settings, topology, options.beam_size, template) as processes:
             yield processes
         return

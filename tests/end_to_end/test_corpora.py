@@ -33,10 +33,10 @@ def test_a_record_that_fails_is_written_and_counted_and_the_others_are_translate
 
 
 def test_a_run_whose_engine_is_killed_ends_and_is_continued(tmp_path: Path) -> None:
-    """With the processes of two cores, whatever the machine has."""
+    """With the processes of eight cores, whatever the machine has."""
     output, whole = tmp_path / "output", tmp_path / "whole"
     given = "".join(f"I have {number} apples.\n" for number in range(_LINES))
-    several = {**ENVIRONMENT, "OMP_NUM_THREADS": "2"}
+    several = {**ENVIRONMENT, "OMP_NUM_THREADS": "8"}
     arguments = [*TRANSLATE, "--format", "text", "--resume", "-o", str(output)]
     streams = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command(*arguments), text=True, env=several, **streams) as process:
@@ -46,14 +46,15 @@ def test_a_run_whose_engine_is_killed_ends_and_is_continued(tmp_path: Path) -> N
         while not (output.exists() and output.stat().st_size):
             assert process.poll() is None
             time.sleep(0.01)
-        engine, texts = psutil.Process(process.pid).children()
-        engine.kill()
+        first, *others = psutil.Process(process.pid).children()
+        first.kill()  # an engine
         _, said = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 2
     assert said.splitlines()[-1] == (
         "dragoman: the engine has ended; --resume goes on with what is written"
     )
-    assert not texts.is_running()
+    assert len(others) == 3
+    assert not any(other.is_running() for other in others)
     assert 0 < output.read_bytes().count(b"\n") < _LINES
     assert run(*arguments, text=given).returncode == 0
     assert run(*TRANSLATE, "--format", "text", "-o", str(whole), text=given).returncode == 0
