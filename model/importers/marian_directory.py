@@ -18,8 +18,8 @@ _DECODER_FILES = ("decoder.yml", "*.decoder.yml", "config.yml", "config.*.yml")
 _MOST_BEAM = 16
 _MOST_VOCABULARY_BYTES = 2**26
 _PAIRS = (
-    re.compile(r"(?:.*[^a-z])?([a-z]{2,3})-([a-z]{2,3})"),
-    re.compile(r"(en)([a-z]{2})|([a-z]{2})(en)"),
+    re.compile(r"(?<![a-z])([a-z]{2,3})-([a-z]{2,3})\Z"),
+    re.compile(r"\A(?:(en)([a-z]{2})|([a-z]{2})(en))\Z"),
 )
 """Languages in a name: "opus-mt-en-de", and "ende" as Firefox names its files."""
 
@@ -171,7 +171,7 @@ def _listed_pieces(file: Path) -> list[str]:
 
 def _pair_in(name: str) -> tuple[str, str] | None:
     for pattern in _PAIRS:
-        if match := pattern.fullmatch(name.lower()):
+        if match := pattern.search(name.lower()):
             source, target = (one_language(code) for code in match.groups() if code)
             if source and target and source != target:
                 return source, target

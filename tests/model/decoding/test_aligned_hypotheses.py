@@ -29,7 +29,7 @@ def test_the_best_hypothesis_has_the_attention_of_the_reference(
         dataclasses.replace(sentence, is_aligned=rng.random() < 0.6)
         for sentence in mixed_sentences(20, seed=1)
     ]
-    tolerance = 0.05 if precision == "int8" else 2e-5
+    tolerance = 0.07 if precision == "int8" else 2e-5
     num_checked = 0
     last = model.config.n_decoder_layers - 1
     for heads in ((), tuple(sorted({(0, 0), (last, 0)}))):

@@ -206,7 +206,7 @@ def test_a_quota_and_a_minute_hold_for_files(directory: Path, tmp_path: Path) ->
     runner, path = FakeRunner(), tmp_path / "server.db"
     with contextlib.closing(KeyStore(path)) as store:
         small = store.create(KeyOptions(characters_per_month=10))[0]
-        slow = store.create(KeyOptions(characters_per_minute=10))[0]
+        slow = store.create(KeyOptions(characters_per_minute=10_000))[0]
         other = store.create(KeyOptions())[0]
     settings = {"database": path, "api_keys": "required"}
     with serving(runner, directory, **settings) as (_, client):
@@ -215,7 +215,7 @@ def test_a_quota_and_a_minute_hold_for_files(directory: Path, tmp_path: Path) ->
         name = send(client, b"Hello.", headers=bearer(small))
         assert ended(client, name, headers=bearer(small))["code"] == "quota_exceeded"
         assert client.get("/v2/usage", headers=bearer(small)).json()["character_count"] == 6
-        names = [send(client, b"12345678.", headers=bearer(slow)) for _ in range(9)]
+        names = [send(client, b"12345678." * 1000, headers=bearer(slow)) for _ in range(9)]
         name = send(client, LINES, headers=bearer(other))
         assert ended(client, name, headers=bearer(other))["status"] == "done"
         states = [state(client, name, headers=bearer(slow))["status"] for name in names]
