@@ -76,12 +76,12 @@ test: $(TESTING) ## run the tests; those that need a GPU skip themselves, others
 SETS := $(BIN)/python -c 'from model.backends.native import kernel_names; print(*kernel_names()[1:])'
 SET_TESTS := $(addprefix tests/,model/backends/test_networks.py model/test_runner.py model/test_inspection.py \
 	model/decoding/test_aligned_hypotheses.py end_to_end/test_bundled_checkpoint.py end_to_end/test_markup.py \
-	end_to_end/test_readme_examples.py) -k 'not eager and not graphs'
-test-sets: $(TESTING) ## run the tests that translate under each further instruction set of this CPU (a minute for each)
-	for name in $$($(SETS)); do \
-		echo "instruction set: $$name"; \
-		DRAGOMAN_INSTRUCTION_SET=$$name $(BIN)/pytest --numprocesses 2 --dist loadfile $(SET_TESTS) || exit 1; \
-	done
+	end_to_end/test_readme_examples.py) -k "not eager and not graphs"
+test-sets: $(TESTING) ## run the tests that translate under each further instruction set of this CPU (half a minute for each)
+	mkdir -p build
+	$(SETS) | tr ' ' '\n' | xargs -P 2 -I {} sh -c '\
+		DRAGOMAN_INSTRUCTION_SET={} $(BIN)/pytest $(SET_TESTS) > build/test-set-{}.txt 2>&1; \
+		code=$$?; echo "instruction set: {}"; cat build/test-set-{}.txt; exit $$code'
 
 lint: $(LINTING) ## check style, types and who imports whom
 	$(BIN)/ruff check .
