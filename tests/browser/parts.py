@@ -314,7 +314,7 @@ def test_a_better_translation_is_suggested_where_the_server_stores_it(
     page.get_by_role("button", name="Send the suggestion").click()
     expect(page.locator("#suggestion + .note")).to_contain_text("Thank you.")
     with closing(SuggestionStore(database)) as store:
-        (stored,) = store.read()
+        (stored,) = store.read(is_approved=False)
     assert (stored.pair, stored.suggestion) == (("en", "de", "text", "A day."), "Ein Tag.")
 
 
