@@ -24,7 +24,7 @@ _PAIRS = (
 """Languages in a name: "opus-mt-en-de", and "ende" as Firefox names its files."""
 
 
-class Vocabulary(NamedTuple):
+class MarianVocabulary(NamedTuple):
     """One side's pieces by id, and the sentencepiece model that makes them of text."""
 
     pieces: list[str]
@@ -39,7 +39,7 @@ class MarianDirectory:
         self._decoder = self._decoder_settings()
         self.model = self._model()
 
-    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+    def vocabularies(self) -> tuple[MarianVocabulary, MarianVocabulary]:
         """Source and target."""
         source, target = self._vocabulary_files()
         return self._vocabulary(source, "source"), self._vocabulary(target, "target")
@@ -137,18 +137,18 @@ class MarianDirectory:
         found = sorted(self.path.glob(pattern))
         return found[0] if len(found) == 1 else None
 
-    def _vocabulary(self, file: Path, side: str) -> Vocabulary:
+    def _vocabulary(self, file: Path, side: str) -> MarianVocabulary:
         if file.suffix == ".spm":
             processor = load_sentencepiece(file)
             ids = range(processor.get_piece_size())
-            return Vocabulary([str(processor.id_to_piece(i)) for i in ids], file)
+            return MarianVocabulary([str(processor.id_to_piece(i)) for i in ids], file)
         model = self._only(f"{side}.spm") or self._only("*.spm")
         if model is None:
             raise SourceError(
                 f"{self.path} needs the sentencepiece models source.spm and target.spm beside "
                 f"{file.name}; subword-nmt and Moses tokenisation are not supported"
             )
-        return Vocabulary(_listed_pieces(file), model)
+        return MarianVocabulary(_listed_pieces(file), model)
 
 
 def _listed_pieces(file: Path) -> list[str]:

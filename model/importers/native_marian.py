@@ -16,7 +16,7 @@ from torch import Tensor
 
 from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.marian import tagged_pairs
-from model.importers.marian_directory import MarianDirectory, Vocabulary
+from model.importers.marian_directory import MarianDirectory, MarianVocabulary
 from model.importers.marian_items import MarianItems, read_items
 from model.importers.pieces import padded, pairs_of
 from model.importers.weights import require_numbers
@@ -119,7 +119,7 @@ def _num_embeddings(weights: Mapping[str, Tensor], side: str) -> int:
     raise SourceError(f"the model lacks {side}_Wemb and Wemb, one of which has its embeddings")
 
 
-def _padded(vocabulary: Vocabulary, size: int) -> tuple[list[str], tuple[str, ...]]:
+def _padded(vocabulary: MarianVocabulary, size: int) -> tuple[list[str], tuple[str, ...]]:
     """The pieces of a side and those that fill it up; the last one is the start of a translation.
     Marian, too, leaves out pieces that are more than it has embeddings."""
     own = [f"other {PAD}" if piece == PAD else piece for piece in vocabulary.pieces[: size - 1]]

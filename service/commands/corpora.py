@@ -18,7 +18,7 @@ from service.corpora.shards import Shard
 
 if TYPE_CHECKING:
     from service.corpora.corpus import Corpus
-    from service.corpora.line_formats import Columns, LineFormat
+    from service.corpora.line_formats import AddedColumns, LineFormat
     from service.offline import OfflineOptions
 
 FAILED_RECORDS = 3
@@ -115,7 +115,7 @@ def translate_corpus_file(
 ) -> None:
     """Translate a file, or standard input. Exits with its own code if records failed."""
     with importing():
-        from service.corpora.progress import Progress
+        from service.corpora.progress import CorpusProgress
         from service.corpora.run import translate_corpus
         from service.corpora.translators import translators_of
 
@@ -128,7 +128,7 @@ def translate_corpus_file(
         ) as translators,
         opened as corpus,
     ):
-        progress = Progress(sys.stderr)
+        progress = CorpusProgress(sys.stderr)
         num_failed = translate_corpus(corpus, translators, progress)
         progress.end()
     if num_failed:
@@ -152,9 +152,9 @@ def opened_corpus(
     file: Path | None, output: Path | None, chosen: CorpusOptions
 ) -> Iterator[Corpus[Any]]:
     """The input and its output, which is held until the end of the block. Raises ValueError."""
-    from service.corpora.line_formats import Columns
+    from service.corpora.line_formats import AddedColumns
 
-    columns = Columns(chosen.into, chosen.score, chosen.checks)
+    columns = AddedColumns(chosen.into, chosen.score, chosen.checks)
     with (_parquet if chosen.format == "parquet" else _lines)(
         file, output, chosen, columns
     ) as corpus:
@@ -166,7 +166,7 @@ def _lines(
     file: Path | None,
     output: Path | None,
     chosen: CorpusOptions,
-    columns: Columns,
+    columns: AddedColumns,
 ) -> Iterator[Corpus[Any]]:
     from service.corpora.line_corpus import LineCorpus
     from service.corpora.line_files import LineInput, LineOutput
@@ -176,7 +176,7 @@ def _lines(
         yield LineCorpus(LineInput(file, chosen.shard), written, line_format)
 
 
-def _line_format(chosen: CorpusOptions, columns: Columns) -> LineFormat:
+def _line_format(chosen: CorpusOptions, columns: AddedColumns) -> LineFormat:
     from service.corpora.line_formats import JsonLines, PlainLines, TabbedLines
 
     if chosen.format == "jsonl":
@@ -191,7 +191,7 @@ def _parquet(
     file: Path | None,
     output: Path | None,
     chosen: CorpusOptions,
-    columns: Columns,
+    columns: AddedColumns,
 ) -> Iterator[Corpus[Any]]:
     try:
         from service.corpora.parquet_corpus import ParquetCorpus

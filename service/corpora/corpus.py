@@ -16,7 +16,7 @@ Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True)
-class Batch(Generic[Kept]):
+class CorpusBatch(Generic[Kept]):
     """Records that are written together. `texts`: of each, None if it has none; `errors`: why some
     could not be read, by place; `kept`: what writing them needs; `fraction`: how much of the input
     is read, None if that is unknown."""
@@ -37,11 +37,11 @@ class Corpus(Protocol[Kept]):
     batch_records: int
     """Records of a full batch."""
 
-    def batches(self) -> Iterator[Batch[Kept]]:
+    def batches(self) -> Iterator[CorpusBatch[Kept]]:
         """Those that are not written yet. Raises ValueError."""
         ...
 
-    def write(self, batch: Batch[Kept], translations: Sequence[Translation]) -> None:
+    def write(self, batch: CorpusBatch[Kept], translations: Sequence[Translation]) -> None:
         """Write all records of a batch. Raises ValueError, and BrokenPipeError."""
         ...
 

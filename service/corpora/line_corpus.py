@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from service.corpora.corpus import Batch
+from service.corpora.corpus import CorpusBatch
 from service.corpora.line_files import LineInput, LineOutput
 from service.corpora.line_formats import LineFormat, Record, TabbedLines
 from service.corpora.translations import Translation
@@ -24,7 +24,7 @@ class LineCorpus:
         is_compressed = output.compression != "none"
         self.batch_records = _COMPRESSED_LINES if is_compressed else _LINES
 
-    def batches(self) -> Iterator[Batch[list[Record]]]:
+    def batches(self) -> Iterator[CorpusBatch[list[Record]]]:
         if isinstance(self._format, TabbedLines) and not self._source.has_first_line:
             self._format.skip_header(self._source.first_line())
         records = (self._record(line) for line in self._source.lines())
@@ -43,9 +43,9 @@ class LineCorpus:
     def _record(self, line: bytes | None) -> Record:
         return Record(b"", error=_TOO_LONG) if line is None else self._format.read(line)
 
-    def _batch(self, records: list[Record]) -> Batch[list[Record]]:
+    def _batch(self, records: list[Record]) -> CorpusBatch[list[Record]]:
         errors = {place: one.error for place, one in enumerate(records) if one.error}
-        return Batch([one.text for one in records], records, errors, self._source.fraction)
+        return CorpusBatch([one.text for one in records], records, errors, self._source.fraction)
 
     def _skip_done(self, records: Iterator[Record]) -> None:
         """Read the records whose lines are written. Raises ValueError if the lines are others."""
@@ -66,7 +66,7 @@ class LineCorpus:
             return line == record.fixed
         return self._format.is_of(record, line)
 
-    def write(self, batch: Batch[list[Record]], translations: Sequence[Translation]) -> None:
+    def write(self, batch: CorpusBatch[list[Record]], translations: Sequence[Translation]) -> None:
         pairs = zip(batch.kept, translations, strict=True)
         self._output.write([self._line(record, translation) for record, translation in pairs])
 

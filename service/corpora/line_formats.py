@@ -18,7 +18,7 @@ class CorpusError(ValueError):
     """The whole corpus cannot be translated as it was asked."""
 
 
-class Columns(NamedTuple):
+class AddedColumns(NamedTuple):
     """The names of what is added to a record: its translation, and more if it is wanted."""
 
     translation: str = "translation"
@@ -110,7 +110,7 @@ class JsonLines(LineFormat):
     """A line is a JSON object with the text in a field. It is kept byte for byte, and the fields of
     the translation come last. Of a line that is no object nothing is kept."""
 
-    def __init__(self, field: str, columns: Columns) -> None:
+    def __init__(self, field: str, columns: AddedColumns) -> None:
         self._field, self._columns = field, columns
 
     def read(self, line: bytes) -> Record:
@@ -157,7 +157,7 @@ class TabbedLines(LineFormat):
     """A line is cells between tabs, without quotes. The cells of the translation come last, and are
     empty if it failed."""
 
-    def __init__(self, column: str, columns: Columns) -> None:
+    def __init__(self, column: str, columns: AddedColumns) -> None:
         """`column`: its number from 1, or its name in the first line."""
         self._name, self._columns = column, columns
         self._place = int(column) - 1 if column.isdecimal() else None

@@ -15,9 +15,9 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from service.corpora.corpus import Batch
+from service.corpora.corpus import CorpusBatch
 from service.corpora.line_files import lock
-from service.corpora.line_formats import Columns, CorpusError
+from service.corpora.line_formats import AddedColumns, CorpusError
 from service.corpora.shards import Shard
 from service.corpora.translations import Translation
 
@@ -32,7 +32,7 @@ class ParquetCorpus:
         source: Path,
         directory: Path,
         column: str,
-        columns: Columns,
+        columns: AddedColumns,
         shard: Shard,
         part_rows: int,
         *,
@@ -83,7 +83,7 @@ class ParquetCorpus:
     def _empty(self) -> pa.Table:
         return self._source.schema_arrow.empty_table()
 
-    def batches(self) -> Iterator[Batch[pa.Table]]:
+    def batches(self) -> Iterator[CorpusBatch[pa.Table]]:
         self._require_same()
         position = self._begin + self.num_done
         for table in self._tables(position, self._end):
@@ -96,7 +96,7 @@ class ParquetCorpus:
                 if not (value is None or isinstance(value, str))
             }
             texts = [None if place in errors else value for place, value in enumerate(values)]
-            yield Batch(texts, table, errors, fraction)
+            yield CorpusBatch(texts, table, errors, fraction)
 
     def _tables(self, begin: int, end: int) -> Iterator[pa.Table]:
         """The rows between two of the file, some at a time."""
@@ -127,7 +127,7 @@ class ParquetCorpus:
         if end > self._end or expected != last[self._column].to_pylist():
             raise ValueError(f"the parts in {self._directory} are not those of {self._name}")
 
-    def write(self, batch: Batch[pa.Table], translations: Sequence[Translation]) -> None:
+    def write(self, batch: CorpusBatch[pa.Table], translations: Sequence[Translation]) -> None:
         self._waiting.append(self._translated(batch.kept, translations))
         while sum(table.num_rows for table in self._waiting) >= self._part_rows:
             rows = pa.concat_tables(self._waiting)

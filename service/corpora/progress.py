@@ -14,7 +14,7 @@ _MOST_REPORTED = 20
 _CLEARED = "\r\x1b[K"
 
 
-class Progress:
+class CorpusProgress:
     """Shows a line that changes on a terminal, and a line a minute elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:

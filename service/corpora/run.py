@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Generic
 
-from service.corpora.corpus import Batch, Corpus, Kept
-from service.corpora.progress import Progress
+from service.corpora.corpus import Corpus, CorpusBatch, Kept
+from service.corpora.progress import CorpusProgress
 from service.corpora.translations import Translation, Translators
 from service.errors import ServiceError
 from service.offline import some_ahead
@@ -21,12 +21,14 @@ _LEAST_AHEAD = 4
 class _Begun(Generic[Kept]):
     """A batch whose texts are translated. `places`: theirs among the records."""
 
-    batch: Batch[Kept]
+    batch: CorpusBatch[Kept]
     places: Sequence[int]
     translations: Future[list[Translation]]
 
 
-def translate_corpus(corpus: Corpus[Kept], translators: Translators, progress: Progress) -> int:
+def translate_corpus(
+    corpus: Corpus[Kept], translators: Translators, progress: CorpusProgress
+) -> int:
     """Translate what is not written yet -> how many records of the whole output failed.
 
     Raises ValueError, after what was read before is written.
@@ -42,7 +44,7 @@ def translate_corpus(corpus: Corpus[Kept], translators: Translators, progress: P
     return corpus.num_failed + progress.num_failed
 
 
-def _begin(batch: Batch[Kept], translators: Translators) -> _Begun[Kept]:
+def _begin(batch: CorpusBatch[Kept], translators: Translators) -> _Begun[Kept]:
     asked = {place: text for place, text in enumerate(batch.texts) if text and text.strip()}
     return _Begun(batch, [*asked], translators.submit([*asked.values()]))
 

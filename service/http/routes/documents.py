@@ -29,7 +29,7 @@ _BYTES = "application/octet-stream"
 """The media type of every translation: one of JSON is a file, no answer of this API."""
 
 
-class Document(BaseModel):
+class DocumentState(BaseModel):
     """A sent file. `seconds_remaining`: by the rate so far, null while it is unknown; `source`: the
     language of the file once it is translated, or one that no model has; `error` and `code`: why it
     failed."""
@@ -52,18 +52,18 @@ def make_router(offer: Offer) -> APIRouter:
     router.post(
         PATH,
         status_code=202,
-        response_model=Document,
+        response_model=DocumentState,
         responses=describe_errors(404, *WITH_BODY),
         openapi_extra=describe_upload(FileRequest, offer),
     )(send_document)
-    router.get(_ONE, response_model=Document, responses=missing)(find_document)
+    router.get(_ONE, response_model=DocumentState, responses=missing)(find_document)
     router.delete(_ONE, status_code=204, responses=missing)(remove_document)
     found = {**describe_file(_BYTES), **missing}
     router.get(_ONE + "/result", response_class=Response, responses=found)(download_document)
     return with_heads(router)
 
 
-async def send_document(request: Request) -> Document:
+async def send_document(request: Request) -> DocumentState:
     """Accept a file, which is translated in its turn whether the client stays or not."""
     state = server_state(request)
     state.dispatcher.require_ready()
@@ -73,7 +73,7 @@ async def send_document(request: Request) -> Document:
     return _told(await send_upload(request, file, asked.wanted(), replaces=asked.replace))
 
 
-async def find_document(request: Request, document_id: str) -> Document:
+async def find_document(request: Request, document_id: str) -> DocumentState:
     """What has become of a file."""
     return _told(await _find(request, document_id))
 
@@ -96,9 +96,9 @@ async def _find(request: Request, document_id: str) -> StoredFile:
     return await server_state(request).documents.find(document_id, owner)
 
 
-def _told(file: StoredFile) -> Document:
+def _told(file: StoredFile) -> DocumentState:
     code, message = file.error or (None, None)
-    return Document(
+    return DocumentState(
         id=file.name,
         status=file.state,
         name=file.download_name,

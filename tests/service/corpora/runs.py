@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from service.commands.corpora import CorpusOptions, opened_corpus
 from service.corpora.compression import compression_of, frame
-from service.corpora.progress import Progress
+from service.corpora.progress import CorpusProgress
 from service.corpora.run import translate_corpus
 from service.corpora.translations import Translation
 
@@ -70,7 +70,7 @@ def run(source: Path, output: Path, chosen: CorpusOptions, seconds: float = 0.0)
     """Translate a corpus -> how many records failed."""
     with opened_corpus(source, output, chosen) as corpus:
         corpus.batch_records = _BATCH
-        return translate_corpus(corpus, UpperCase(seconds), Progress(io.StringIO()))
+        return translate_corpus(corpus, UpperCase(seconds), CorpusProgress(io.StringIO()))
 
 
 def content(output: Path) -> dict[str, bytes]:

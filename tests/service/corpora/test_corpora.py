@@ -15,7 +15,7 @@ import pytest
 
 from service.corpora.compression import ZSTD
 from service.corpora.line_files import lock
-from service.corpora.progress import Progress
+from service.corpora.progress import CorpusProgress
 from service.corpora.shards import Shard
 from service.corpora.translations import Translation
 from tests.service.corpora.runs import FILES, KILLS, content, options, run, texts, write_corpus
@@ -244,7 +244,7 @@ def test_progress_tells_the_rest_and_the_first_failures(monkeypatch: pytest.Monk
     clock = [100.0]
     monkeypatch.setattr("service.corpora.progress.time.monotonic", lambda: clock[0])
     stream = io.StringIO()
-    progress = Progress(stream)
+    progress = CorpusProgress(stream)
     progress.num_before = 1000
     for fraction in (0.5, 0.6, 0.75):
         clock[0] += 100
