@@ -64,7 +64,7 @@ def _job(
         raise TypeError(f"there is no option {unknown[0]}; the options are {names}")
     fields = {name: list(v) if isinstance(v, tuple) else v for name, v in options.items()}
     glossary = _glossary(fields.pop("glossary", None))
-    wanted = TranslateRequest.from_json({**fields, "q": q, "source": source, "target": target})
+    wanted = TranslateRequest.validated({**fields, "q": q, "source": source, "target": target})
     return wanted.job(None, "", glossary)
 
 

@@ -231,8 +231,7 @@ class BatchLoop:
             )
             self._open.discard(task)
             self._updates.append((task, outcome))
-            self._metrics.count_target_tokens(len(best.log_probs))
-            self._metrics.count_finished(best.finish_reason)
+            self._metrics.count_finished(best.finish_reason, len(best.log_probs))
 
     def _fail(self, task: SentenceTask, reason: str) -> None:
         error = TranslationFailed(f"a sentence could not be translated: {reason}")

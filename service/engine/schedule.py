@@ -111,6 +111,8 @@ class Schedule:
         self.running = RunningTasks()
         """The owner adds and removes."""
         self._runner, self._is_preemptive = runner, is_preemptive
+        self.can_leave_out = is_preemptive and runner.can_step_subset
+        """Whether a step may leave tasks out."""
         self._max_prefill_tokens = max_prefill_tokens
         cost, times_fixed = runner.step_cost or NOMINAL, 1 / _FIXED_SHARE - 1
         self.batch_rows = max(_LEAST_ROWS, int(times_fixed * cost.fixed / cost.per_row))
@@ -122,11 +124,6 @@ class Schedule:
         self._unit_seconds = self._spare_seconds = 0.0
         self._num_steps = 0
         """Since the last encoding."""
-
-    @property
-    def can_leave_out(self) -> bool:
-        """Whether a step may leave tasks out."""
-        return self._is_preemptive and self._runner.can_step_subset
 
     def newcomers(self) -> list[SentenceTask]:
         """Remove and return the waiting tasks to encode now; none if a step comes first.

@@ -8,7 +8,6 @@ import logging
 import re
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
@@ -27,8 +26,7 @@ from service.errors import (
     printable,
     shown,
 )
-from service.http.exchange import exchange_of
-from service.http.head import has_body
+from service.http.head import HeaderValues, has_body
 from service.http.json_values import count_values
 from service.http.limits import RequestLimits
 
@@ -63,11 +61,16 @@ class BodyBudget:
         self._num_bytes = 0
 
     @contextlib.contextmanager
-    def hold(self, num_bytes: int) -> Iterator[None]:
-        """Keep room for a body while it is received. The only one always has room.
+    def hold(self, headers: HeaderValues, max_bytes: int) -> Iterator[None]:
+        """Keep room, while a body is received, for the bytes that its headers say that it has, or
+        may have. The only one always has room.
 
-        Raises Overloaded.
+        Raises BodyTooLarge or Overloaded.
         """
+        announced = headers.get(b"content-length", b"").decode("latin-1")
+        num_bytes = max_bytes if b"transfer-encoding" in headers else 0
+        if announced.isdecimal() and (num_bytes := int(announced[:20])) > max_bytes:
+            raise BodyTooLarge(f"the body has {num_bytes} bytes, at most {max_bytes} are allowed")
         total = self._num_bytes + num_bytes
         if self._num_bytes and total > self._max_bytes:
             raise Overloaded(
@@ -103,7 +106,7 @@ def media_type_of(request: Request, allowed: Collection[str]) -> str:
     Raises UnsupportedMediaType, also for a compressed body and another charset than UTF-8. JSON has
     no charset (RFC 8259).
     """
-    headers = exchange_of(request).headers
+    headers: HeaderValues = request.state.exchange.headers
     given = headers.get(b"content-type", b"").decode("latin-1")
     if (not given or request.method == "GET") and not has_body(headers):
         return NO_BODY
@@ -127,7 +130,7 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
     """
     chunks = list[bytes]()
     num_bytes, has_more = 0, True
-    with _room_for(request, max_bytes):
+    with request.app.state.server.bodies.hold(request.state.exchange.headers, max_bytes):
         while has_more:
             chunk, has_more = await _receive(request, num_bytes, max_bytes)
             num_bytes += len(chunk)
@@ -145,19 +148,6 @@ async def _receive(request: Request, num_bytes: int, max_bytes: int) -> tuple[by
     if num_bytes + len(chunk) > max_bytes:
         raise BodyTooLarge(f"the body has more than the {max_bytes} bytes that are allowed")
     return chunk, message.get("more_body", False)
-
-
-def _room_for(request: Request, max_bytes: int) -> AbstractContextManager[None]:
-    """Room for the bytes that the body says that it has, or may have. Raises BodyTooLarge, and
-    Overloaded when it is entered."""
-    budget: BodyBudget = request.app.state.server.bodies
-    headers = exchange_of(request).headers
-    announced = headers.get(b"content-length", b"").decode("latin-1")
-    if not announced.isdecimal():
-        return budget.hold(max_bytes if b"transfer-encoding" in headers else 0)
-    if int(announced[:20]) > max_bytes:
-        raise BodyTooLarge(f"the body has {announced[:20]} bytes, at most {max_bytes} are allowed")
-    return budget.hold(int(announced))
 
 
 def parse_json(
@@ -236,7 +226,7 @@ async def read_multipart(request: Request, limits: RequestLimits, max_bytes: int
     num_bytes, has_more = 0, True
     try:
         parser = _make_parser(request, form)
-        with _room_for(request, max_bytes):
+        with request.app.state.server.bodies.hold(request.state.exchange.headers, max_bytes):
             while has_more:
                 chunk, has_more = await _receive(request, num_bytes, max_bytes)
                 num_bytes += len(chunk)
@@ -252,7 +242,7 @@ async def read_multipart(request: Request, limits: RequestLimits, max_bytes: int
 
 def _make_parser(request: Request, form: _FormReader) -> FormParser:
     """Raises InvalidText or FormParserError."""
-    given = exchange_of(request).headers[b"content-type"]
+    given = request.state.exchange.headers[b"content-type"]
     boundary = parse_options_header(given)[1].get(b"boundary")
     if not boundary:
         raise InvalidText("the Content-Type of a multipart form must name its boundary")

@@ -97,7 +97,7 @@ class DocumentJobs:
         """Accept a file, which is translated in its turn. Raises a ServiceError."""
         work, caller = sent.work, sent.caller
         found = self._translator.check(work.name, work.job)
-        whose, num_bytes = (caller.owner.id, caller.name), len(work.content)
+        whose, num_bytes = (caller.owner.id, caller.client.name), len(work.content)
         file = StoredFile(_download_name(work, found), found.media_type, *whose, num_bytes)
         try:
             await self._take_room(file)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Iterable
 
-from starlette.requests import HTTPConnection
 from starlette.types import Message, Receive, Scope, Send
 
 from service.http.error_answers import SECURITY_HEADERS
@@ -88,9 +87,3 @@ class Exchange:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0):
                 await self.receive()
-
-
-def exchange_of(connection: HTTPConnection) -> Exchange:
-    """That of a request, which the middleware begins."""
-    exchange: Exchange = connection.scope["state"]["exchange"]
-    return exchange

@@ -54,8 +54,11 @@ class RequestMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            scope["path"] = path = _tidy(scope["path"])
-            exchange = Exchange(scope, receive, send, self._paths.rules(path))
+            rules = self._paths.named_rules.get(scope["path"])
+            if rules is None:
+                scope["path"] = path = _tidy(scope["path"])
+                rules = self._paths.rules(path)
+            exchange = Exchange(scope, receive, send, rules)
             scope.setdefault("state", {}).update(exchange=exchange, record=exchange.record)
             await self._answer(scope, exchange.receive, exchange.send)
             if exchange.is_end_withheld:
@@ -86,7 +89,7 @@ class RequestMiddleware:
         exchange.added[_ID] = record.request_id.encode()
         try:
             caller = self._state.access.caller(scope)
-            self._check(scope, exchange, caller.name)
+            self._check(scope, exchange, caller.client.name)
             if not rules.is_open:
                 scope["state"]["caller"] = caller
             if not (rules.is_open or self._state.access.is_open):

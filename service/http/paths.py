@@ -38,13 +38,13 @@ class Paths:
 
     def rules(self, path: str) -> PathRules:
         """The rules of a path; those of the named paths are made once."""
-        return self._named_rules.get(path) or self._rules(path)
+        return self.named_rules.get(path) or self._rules(path)
 
     def is_open(self, path: str) -> bool:
         return path in self.open or path.startswith(self.open_below)
 
     @functools.cached_property
-    def _named_rules(self) -> Mapping[str, PathRules]:
+    def named_rules(self) -> Mapping[str, PathRules]:
         return {path: self._rules(path) for path in self.named}
 
     def _rules(self, path: str) -> PathRules:

@@ -67,22 +67,10 @@ class RequestModel(BaseModel):
         cls._whole = _fields_of_types(cls, ("integer",))
 
     @classmethod
-    def from_json(cls, values: object) -> Self:
-        """Validate parsed JSON. Raises MissingField or InvalidField."""
-        return cls._validated(values, cls._spelled_in_json)
-
-    @classmethod
-    def from_strings(cls, values: Mapping[str, str | list[str]]) -> Self:
-        """Validate form or query fields with numbers spelled as in JSON. Raises as `from_json`."""
-        return cls._validated(values, cls._spelled)
-
-    def without_effect(self) -> Sequence[str]:
-        """Names of given fields that are accepted but change nothing."""
-        return ()
-
-    @classmethod
-    def _validated(cls, values: object, spelled: frozenset[str]) -> Self:
-        given = values
+    def validated(cls, values: object, *, is_json: bool = True) -> Self:
+        """The model of parsed JSON, or of the fields of a form or query, whose numbers are spelled
+        as in JSON. Raises MissingField or InvalidField."""
+        given, spelled = values, cls._spelled_in_json if is_json else cls._spelled
         if isinstance(values, dict):
             given = {
                 name: _parse_spelled(value) if name in spelled else value
@@ -96,6 +84,10 @@ class RequestModel(BaseModel):
             return cls.model_validate(given)
         except ValidationError as error:
             raise _explained(cls, error) from error
+
+    def without_effect(self) -> Sequence[str]:
+        """Names of given fields that are accepted but change nothing."""
+        return ()
 
 
 def listed(value: str | list[str] | None) -> list[str]:

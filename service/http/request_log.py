@@ -88,7 +88,8 @@ class RequestLog:
         record.ended_seconds = time.monotonic()
         outcome, seconds = outcome_of(record.status), record.ended_seconds - record.started_seconds
         self._metrics.count_request(record.endpoint, outcome, seconds)
-        level = logging.DEBUG if _is_frequent(record) else logging.INFO
+        is_frequent = record.endpoint.startswith(_FREQUENT) or record.status in _FREQUENT_STATUSES
+        level = logging.DEBUG if is_frequent else logging.INFO
         if _logger.isEnabledFor(level):
             log_line(level, _facts(record, outcome, seconds))
         if self._tracer is not None:
@@ -97,12 +98,6 @@ class RequestLog:
     def close(self) -> None:
         if self._tracer is not None:
             self._tracer.close()
-
-
-def _is_frequent(record: RequestRecord) -> bool:
-    """Whether it is a probe, a part of the page, or was rejected for overload or a limit; logged at
-    debug level."""
-    return record.endpoint.startswith(_FREQUENT) or record.status in _FREQUENT_STATUSES
 
 
 def request_id_of(headers: HeaderValues) -> str:

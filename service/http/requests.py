@@ -25,7 +25,7 @@ from service.http.bodies import (
     read_body,
     read_multipart,
 )
-from service.http.exchange import exchange_of
+from service.http.exchange import Exchange
 from service.http.limits import RequestLimits
 from service.http.request_fields import KEY_FIELDS, RequestModel
 
@@ -53,23 +53,18 @@ class RequestFields:
 
         Raises MissingField or InvalidField.
         """
-        if unknown := self._unknown(model):
+        is_json = self.strings is None
+        values = self.json if is_json else self.strings
+        given = values if isinstance(values, dict) else ()
+        names = [*(name for name in given if name not in model.names), *self.unused, *self.files]
+        unknown = [name for name in names if name not in model.quiet and name not in KEY_FIELDS]
+        if unknown:
             _report_ignored(request, unknown, model.model_fields)
-        if self.strings is None:
-            wanted = model.from_json(self.json)
-        else:
-            wanted = model.from_strings(self.strings)
+        wanted = model.validated(values, is_json=is_json)
         if idle := wanted.without_effect():
             effective = (name for name in model.model_fields if name not in idle)
             _report_ignored(request, [*idle, *unknown], effective)
         return wanted
-
-    def _unknown(self, model: type[RequestModel]) -> list[str]:
-        values = self.json if self.strings is None else self.strings
-        given = values if isinstance(values, dict) else ()
-        names = [name for name in given if name not in model.names]
-        names += [*self.unused, *self.files]
-        return [name for name in names if name not in model.quiet and name not in KEY_FIELDS]
 
 
 async def read_request(
@@ -148,7 +143,8 @@ def _report_ignored(request: Request, names: Sequence[str], known: Iterable[str]
     """
     if _wants_strict_handling(request):
         raise InvalidField(f"unknown field {shown(names[0])}; known fields: {', '.join(known)}")
-    exchange_of(request).added[IGNORED_FIELDS_HEADER.lower().encode()] = _listed(names).encode()
+    exchange: Exchange = request.state.exchange
+    exchange.added[IGNORED_FIELDS_HEADER.lower().encode()] = _listed(names).encode()
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -77,7 +77,7 @@ class ServerState:
                     stored,
                 )
             await caller.charge(num_characters, num_weighted)
-        return wanted.job(limits.deadline_seconds, caller.name, stored)
+        return wanted.job(limits.deadline_seconds, caller.client.name, stored)
 
     async def _stored_glossary(
         self, caller: Caller, name: str, languages: tuple[str, str]

@@ -50,7 +50,7 @@ class FileRequest(RequestModel):
     def wanted(self) -> TranslateRequest:
         """The same as a translation request without texts. Raises InvalidField."""
         given = self.model_dump(include={"source", "target", "keep", "glossary"})
-        return TranslateRequest.from_json({"q": "", **given})
+        return TranslateRequest.validated({"q": "", **given})
 
 
 async def read_upload(request: Request) -> RequestFields:
@@ -95,7 +95,7 @@ async def send_upload(
     """
     state, caller = server_state(request), request.state.caller
     job = await state.admit(caller, wanted, num_characters=0)
-    ticket = Ticket.issued(caller.name, state.limits.documents_seconds).admitted()
+    ticket = Ticket.issued(caller.client.name, state.limits.documents_seconds).admitted()
     work = FileJob(file.name, file.content, dataclasses.replace(job, ticket=ticket), replaces)
     request_id = request.state.record.request_id
     return await state.documents.submit(

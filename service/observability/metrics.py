@@ -295,8 +295,12 @@ class ModelMetrics(LoadMetrics):
                 self._gauges[name].remove(self._name)
         self._gauges["model_bytes"].labels(self._name).set(0)
 
-    def count_finished(self, finish_reason: str) -> None:
+    def count_finished(self, finish_reason: str, num_tokens: int | None = None) -> None:
+        """Count a sentence that has ended; `num_tokens`: the target tokens of a translated one."""
         self._finished_as(finish_reason).inc()
+        if num_tokens is not None:
+            self._target_tokens.inc(num_tokens)
+            self._target_length.observe(num_tokens)
 
     def count_cancelled(self, cause: str, count: int = 1) -> None:
         self._counters["cancelled_total"].labels(self._name, cause).inc(count)
@@ -311,8 +315,3 @@ class ModelMetrics(LoadMetrics):
         self._source_tokens.inc(sum(counts))
         for count in counts:
             self._source_length.observe(count)
-
-    def count_target_tokens(self, count: int) -> None:
-        """Count the target tokens of one finished sentence."""
-        self._target_tokens.inc(count)
-        self._target_length.observe(count)

@@ -56,10 +56,12 @@ class Assembly:
         self._model, self._calibration = model, calibration
         self._results: dict[Sentence, SentenceResult] = {}
 
-    def read(self, outcomes: Iterable[SentenceOutcome]) -> None:
-        """Read all sentences, in their order. Raises the error of a failed sentence."""
+    def read(self, outcomes: Iterable[SentenceOutcome]) -> list[TranslationResult]:
+        """Read all sentences, in their order -> the results; none yet if a sentence is to be
+        translated once more. Raises the error of a failed sentence."""
         for number, outcome in enumerate(outcomes):
             self.read_one(number, outcome)
+        return [] if self.again else self.results()
 
     def read_one(self, number: int, outcome: SentenceOutcome) -> None:
         """Read a sentence, and let it enter again if it lost something. Raises its error."""

@@ -73,10 +73,6 @@ class ModelJob:
     is_traditional: bool = False
 
     @property
-    def ticket(self) -> Ticket:
-        return self.job.ticket
-
-    @property
     def can_repeat(self) -> bool:
         """Whether a sentence may be translated once more, for its numbers, terms or capitals."""
         return not (self.job.prefixes or self.job.inspection)

@@ -50,7 +50,7 @@ class Passage:
             prefixes=(),
             is_aligned=False,
             inspection=None,
-            ticket=self.work.ticket.to_pivot(),
+            ticket=self.work.job.ticket.to_pivot(),
         )
         hop = self._route[0]
         codes = hop.model.network_codes
@@ -77,7 +77,7 @@ class Passage:
         """The likeliest next words after `prefix`, of the only text."""
         if self._is_direct:
             return await self._last.next_words(self.work, prefix, count)
-        await text_work(num_characters(self.work.texts), self.prepare, self.work.ticket)
+        await text_work(num_characters(self.work.texts), self.prepare, self.work.job.ticket)
         work, _ = await self._translate_to_pivot()
         return await self._last.next_words(work, prefix, count)
 
@@ -99,12 +99,12 @@ class Passage:
         """Translate the texts with the first model, and prepare the translations for the last."""
         work, pivots = await self._translate_to_pivot()
         prepare = functools.partial(self._last.prepare, work)
-        return await text_work(num_characters(work.texts), prepare, work.ticket), pivots
+        return await text_work(num_characters(work.texts), prepare, work.job.ticket), pivots
 
     async def _translate_to_pivot(self) -> tuple[ModelJob, Sequence[Pivot]]:
         """Translate the texts with the first model -> the job of the last."""
         results = await self._first.translate(self._assembly)
         pivots = [Pivot.of(self._route[0].target, result) for result in results]
-        job = dataclasses.replace(self.work.job, ticket=self.work.ticket.admitted())
+        job = dataclasses.replace(self.work.job, ticket=self.work.job.ticket.admitted())
         texts = [result.written for result in results]
         return dataclasses.replace(self.work, job=job, texts=texts), pivots

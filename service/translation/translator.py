@@ -61,10 +61,10 @@ class Translator:
 
     def require_room(self, work: ModelJob) -> None:
         """Raise a ServiceError if the engine would refuse any sentence."""
-        if work.ticket.is_admitted:
+        if work.job.ticket.is_admitted:
             self.engine.require_running()
         else:
-            self.engine.require_room(1 if any(work.texts) else 0, client=work.ticket.client)
+            self.engine.require_room(1 if any(work.texts) else 0, client=work.job.ticket.client)
 
     def require_possible(self, work: ModelJob) -> None:
         """Raise InvalidField if the prefixes are invalid for any text; any thread may call it.
@@ -86,17 +86,12 @@ class Translator:
     async def translate(self, assembly: Assembly) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
         work = assembly.work
-        outcomes = await self.engine.translate(assembly.sources, work.ticket)
-
-        def assemble() -> list[TranslationResult]:
-            assembly.read(outcomes)
-            return [] if assembly.again else assembly.results()
-
+        outcomes = await self.engine.translate(assembly.sources, work.job.ticket)
         size = num_characters(work.texts) * work.options.n_best
-        results = await text_work(size, assemble, work.ticket)
+        results = await text_work(size, lambda: assembly.read(outcomes), work.job.ticket)
         if assembly.again:
             await self._mend(assembly, outcomes)
-            results = await text_work(size, assembly.results, work.ticket)
+            results = await text_work(size, assembly.results, work.job.ticket)
         if work.job.inspection is not None:
             results = await self._inspector.inspected(work, assembly.sources, results)
         return results
@@ -108,7 +103,7 @@ class Translator:
 
     async def _texts_of(self, work: ModelJob) -> list[str]:
         size = num_characters(work.texts)
-        assembly = await text_work(size, lambda: self.prepare(work), work.ticket)
+        assembly = await text_work(size, lambda: self.prepare(work), work.job.ticket)
         return [result.text for result in await self.translate(assembly)]
 
     @contextlib.asynccontextmanager
@@ -118,7 +113,7 @@ class Translator:
         A text's joined pieces are its translation. Raises as `translate`.
         """
         work = assembly.work
-        async with self.engine.stream(assembly.sources, work.ticket) as updates:
+        async with self.engine.stream(assembly.sources, work.job.ticket) as updates:
             stream = await text_work(
                 num_characters(work.texts),
                 lambda: JobStream(assembly, self._tokenizer, self._read_streamed),
@@ -131,7 +126,7 @@ class Translator:
             yield piece
         work = assembly.work
         size = num_characters(work.texts) * work.options.n_best
-        results = await text_work(size, assembly.results, work.ticket)
+        results = await text_work(size, assembly.results, work.job.ticket)
         if work.job.inspection is not None:
             results = await self._inspector.inspected(work, assembly.sources, results)
         yield results
@@ -139,7 +134,7 @@ class Translator:
     async def _read_streamed(
         self, assembly: Assembly, number: int, outcome: SentenceOutcome
     ) -> None:
-        size, ticket = len(assembly.sentences[number].text), assembly.work.ticket
+        size, ticket = len(assembly.sentences[number].text), assembly.work.job.ticket
         await text_work(size, lambda: assembly.read_one(number, outcome), ticket)
         if assembly.again:
             await self._mend(assembly, [outcome])
@@ -147,7 +142,7 @@ class Translator:
     async def _mend(self, assembly: Assembly, outcomes: Sequence[SentenceOutcome]) -> None:
         """Translate the sentences that lost something once more, with the work that the request
         has had; the better translation counts."""
-        ticket = assembly.work.ticket.admitted(sum(outcome.work for outcome in outcomes))
+        ticket = assembly.work.job.ticket.admitted(sum(outcome.work for outcome in outcomes))
         sources = [entry.source for entry in assembly.again.values()]
         again = await self.engine.translate(sources, ticket)
         size = sum(len(entry.text) for entry in assembly.again.values())

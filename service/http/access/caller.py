@@ -159,20 +159,15 @@ class Caller:
 
     def __init__(self, access: Access, client: Client) -> None:
         """`client`: that of its address."""
-        self._access, self._client = access, client
+        self._access, self.client = access, client
         self._is_identified = access.is_open
         self._num_characters = 0
         self._placed = ""
         """The client that has one place less."""
 
-    @property
-    def name(self) -> str:
-        """The client's, a key's or an address's."""
-        return self._client.name
-
     async def used(self) -> Used:
         """The usage of the client's key this month."""
-        usage, key = self._access.commons.usage, self._client.key
+        usage, key = self._access.commons.usage, self.client.key
         return Used() if usage is None or key is None else await usage.used(key.id)
 
     @property
@@ -180,13 +175,13 @@ class Caller:
         """Whose glossaries and files the request asks for."""
         if self._access.ring is None:
             return EVERYBODY
-        key = self._client.key
+        key = self.client.key
         return Owner(key.id, key.is_admin) if key else Owner()
 
     @property
     def quota(self) -> int:
         """The characters that the client's key may use a month; 0 is no limit."""
-        key = self._client.key
+        key = self.client.key
         return key.options.characters_per_month if key else 0
 
     async def enter(
@@ -199,7 +194,7 @@ class Caller:
         if written is not None or not may_have_key_in_body:
             await self.identify(written)
             return
-        limit = self._client.limits.requests_per_minute
+        limit = self.client.limits.requests_per_minute
         async with _refusing_slowly():
             await self._take_place()
             await self._count_in_minute(TooManyRequests, "requests", limit, is_test=True)
@@ -215,7 +210,7 @@ class Caller:
         error = self._find_client(written)
         async with _refusing_slowly():
             await self._take_place()
-            limit = self._client.limits.requests_per_minute
+            limit = self.client.limits.requests_per_minute
             await self._count_in_minute(TooManyRequests, "requests", limit)
             if error is not None:
                 raise error
@@ -229,7 +224,7 @@ class Caller:
         if self._access.is_open:
             return
         await self.identify(None)
-        client = self._client
+        client = self.client
         amount = math.ceil(num_characters if num_weighted is None else num_weighted)
         limit = client.limits.characters_per_minute
         if 0 < limit < amount:
@@ -245,7 +240,7 @@ class Caller:
     def for_job(self) -> Caller:
         """The same client, for work that goes on after the request. It is charged, and left, on its
         own."""
-        caller = Caller(self._access, self._client)
+        caller = Caller(self._access, self.client)
         caller._is_identified = True
         return caller
 
@@ -276,13 +271,13 @@ class Caller:
             return
         windows = self._access.commons.windows
         assert windows is not None  # there are limits
-        name, kind = f"{what}/{self._client.name}", self._client.kind
+        name, kind = f"{what}/{self.client.name}", self.client.kind
         if seconds := await windows.count(name, limit, amount, is_test=is_test):
             raise error(f"Slowdown: {limit} {what} per minute are allowed for this {kind}", seconds)
 
     async def _reserve(self, num_characters: int) -> None:
         """Set characters of the key's quota aside until `_settle`. Raises QuotaExceeded."""
-        usage, key, quota = self._access.commons.usage, self._client.key, self.quota
+        usage, key, quota = self._access.commons.usage, self.client.key, self.quota
         if usage is None or key is None:
             return
         if not await usage.reserve(key.id, num_characters, quota):
@@ -293,7 +288,7 @@ class Caller:
         self._num_characters += num_characters
 
     def _settle(self, *, is_used: bool) -> None:
-        usage, key = self._access.commons.usage, self._client.key
+        usage, key = self._access.commons.usage, self.client.key
         if usage is not None and key is not None and self._num_characters:
             usage.settle(key.id, self._num_characters, is_used=is_used)
             self._num_characters = 0
@@ -303,7 +298,7 @@ class Caller:
         if written is None:
             return KeyRequired(_NO_KEY) if self._access.is_key_required else None
         try:
-            self._client = self._access.client_of_key(written) or self._client
+            self.client = self._access.client_of_key(written) or self.client
         except InvalidKey as error:
             return error
         return None
@@ -311,7 +306,7 @@ class Caller:
     async def _take_place(self) -> None:
         """Count the request as in progress until `_leave_place`. Raises TooManyAtOnce."""
         self._leave_place()
-        client = self._client
+        client = self.client
         limit = client.limits.concurrent_requests
         if not limit:
             return

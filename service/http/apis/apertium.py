@@ -33,7 +33,7 @@ class ApertiumRequest(RequestModel):
         if not (source and bar and target) or len(self.langpair) > _MAX_PAIR_CHARACTERS:
             raise InvalidField(f"langpair must be such as en|de, got {shown(self.langpair)}")
         given = {"q": self.q, "source": source, "target": target, "format": "auto"}
-        return TranslateRequest.from_json(given)
+        return TranslateRequest.validated(given)
 
 
 @router.api_route(APERTIUM, methods=[*READ])

@@ -131,7 +131,7 @@ class DeepLRequest(RequestModel):
         """The same as a translation request. Raises InvalidField."""
         target, glossary = self.target_lang, self.glossary_id
         given = {"q": q, "source": self.source, "target": target, "glossary": glossary}
-        return TranslateRequest.from_json(given | options)
+        return TranslateRequest.validated(given | options)
 
     @property
     def source(self) -> str:

@@ -75,7 +75,7 @@ class NamedRequest(RequestModel):
         given = self.dictionaries or []
         if not isinstance(given, list):
             raise InvalidField(f"dictionaries must be a list, got {shown(given)}")
-        return [DictionaryRequest.from_json(one) for one in given]
+        return [DictionaryRequest.validated(one) for one in given]
 
 
 @router.api_route(PAIRS, methods=[*READ])
@@ -215,7 +215,7 @@ async def _read_named(request: Request) -> tuple[NamedRequest, list[Dictionary]]
     if fields.strings is None:
         asked = fields.parse(request, NamedRequest)
     else:
-        asked = NamedRequest.from_json(_nested(fields.strings))
+        asked = NamedRequest.validated(_nested(fields.strings))
     state = server_state(request)
 
     def read() -> list[Dictionary]:

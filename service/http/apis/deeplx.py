@@ -33,7 +33,7 @@ class DeepLXRequest(RequestModel):
 
     def wanted(self, max_beam_size: int) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
-        return TranslateRequest.from_json(
+        return TranslateRequest.validated(
             {
                 "q": self.text,
                 "source": self.source_lang.lower() or AUTO,

@@ -47,7 +47,7 @@ class GoogleTextRequest(RequestModel):
         """The same as a translation request. Raises InvalidField."""
         source, written = self.source or AUTO, self.format or "auto"
         given = {"q": listed(self.q), "source": source, "target": self.target, "format": written}
-        return TranslateRequest.from_json(given)
+        return TranslateRequest.validated(given)
 
 
 class GoogleDetectRequest(RequestModel):

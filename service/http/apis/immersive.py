@@ -29,7 +29,7 @@ class ImmersiveRequest(RequestModel):
         """The same as a translation request. Raises InvalidField."""
         texts, source = listed(self.text_list), self.source_lang or AUTO
         given = {"q": texts, "source": source, "target": self.target_lang, "format": "auto"}
-        return TranslateRequest.from_json(given)
+        return TranslateRequest.validated(given)
 
 
 @router.post(PATH)

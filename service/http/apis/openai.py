@@ -64,7 +64,7 @@ class ChatRequest(RequestModel):
             languages, text = languages or prompt.languages, prompt.text
         assert languages is not None
         given = {"q": text, "source": languages.source or AUTO, "target": languages.target}
-        return TranslateRequest.from_json(given)
+        return TranslateRequest.validated(given)
 
     def _languages(self, state: ServerState) -> NamedLanguages | None:
         """Those of the model's name, or of the system message."""

@@ -56,7 +56,7 @@ class OpusCatRequest(RequestModel):
     def wanted(self, *, details: bool = False) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
         given = {"q": self.input, "source": self.srcLangCode or AUTO, "target": self.trgLangCode}
-        return TranslateRequest.from_json({**given, "format": "auto", "details": details})
+        return TranslateRequest.validated({**given, "format": "auto", "details": details})
 
 
 async def translate_segment(request: Request) -> Response:

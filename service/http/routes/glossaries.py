@@ -154,14 +154,14 @@ async def _read(request: Request, state: ServerState) -> tuple[_Description, lis
         whole = await asyncio.to_thread(_parse_whole, body, state.limits)
         return whole, whole.entries
     query = parse_form(request.scope["query_string"], state.limits)
-    description = _Description.from_strings(query)
+    description = _Description.validated(query, is_json=False)
     text = decode_text(body)
     return description, await asyncio.to_thread(read_entries, text, media_type or CSV)
 
 
 def _parse_whole(body: bytes, limits: RequestLimits) -> _Whole:
     """Raises a ServiceError."""
-    return _Whole.from_json(parse_json(body, limits, max_values=_MOST_VALUES))
+    return _Whole.validated(parse_json(body, limits, max_values=_MOST_VALUES))
 
 
 def _rendered(found: StoredGlossary, entries: list[GlossaryEntry]) -> bytes:

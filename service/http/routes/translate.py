@@ -155,7 +155,7 @@ async def next_words(request: Request) -> NextWords:
     state.limits.check_length("q", [asked.q])
     state.limits.check_length("prefix", [asked.prefix])
     given = {"q": asked.q, "source": asked.source, "target": asked.target}
-    wanted = TranslateRequest.from_json(given)
+    wanted = TranslateRequest.validated(given)
     num_weighted = (len(asked.q) + len(asked.prefix) + _NEXT_CHARACTERS) * asked.k
     job = await state.admit(request.state.caller, wanted, num_weighted=num_weighted)
     work = state.dispatcher.next_words(job, asked.prefix, asked.k)

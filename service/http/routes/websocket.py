@@ -196,8 +196,8 @@ class Connection:
         caller = self._state.access.caller(self._socket.scope)
         try:
             await caller.identify(self._key)
-            self._state.dispatcher.require_room(caller.name)
-            wanted = TranslateRequest.from_json(fields)
+            self._state.dispatcher.require_room(caller.client.name)
+            wanted = TranslateRequest.validated(fields)
             job = await self._state.admit(caller, wanted)
         except BaseException:
             await caller.leave(InvalidMessage.status)

@@ -79,7 +79,7 @@ class Document:
         if len(self.sentences) != 1 or any(self._gaps):
             return False
         (sentence,) = self.sentences
-        return sentence.is_bare and not sentence.escapes
+        return not (sentence.kept or sentence.tags or sentence.escapes)
 
     @property
     def gaps(self) -> Sequence[str]:

@@ -104,7 +104,7 @@ class Entrance:
             text = stages[-1].text if stages else text
         ids, options = self._encoder.ids(text), self._work.options
         is_aligned = self._is_aligned or bool(sentence.tags or terms)
-        source = SourceSentence(ids, options, self._work.ticket.is_streamed, prefix, is_aligned)
+        source = SourceSentence(ids, options, self._work.job.ticket.is_streamed, prefix, is_aligned)
         is_title_again = self._asks_titles_again and is_title(sentence.text)
         return Entry(source, text, stages, is_title_again)
 

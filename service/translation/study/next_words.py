@@ -85,13 +85,13 @@ class NextWordFinder:
         for a prefix that is too long."""
         prepare = functools.partial(self._prepare, work, prefix)
         size = len(work.texts[0]) + len(prefix)
-        document, entries, place = await text_work(size, prepare, work.ticket)
+        document, entries, place = await text_work(size, prepare, work.job.ticket)
         if not document.sentences:
             return NextWords([], 1.0, 0)
         sentence, entry = document.sentences[place.number], entries[place.number]
         end, starts = await self._starts(work, entry.source, count)
         later = [one.read() for one in document.sentences[place.number + 1 :]]
-        job = dataclasses.replace(work.job, prefixes=(), ticket=work.ticket.admitted())
+        job = dataclasses.replace(work.job, prefixes=(), ticket=work.job.ticket.admitted())
         outcomes, translations = await asyncio.gather(
             self.engine.translate([start.sentence for start in starts], job.ticket),
             self.translate(dataclasses.replace(work, job=job, texts=later)),
@@ -133,7 +133,7 @@ class NextWordFinder:
             DecodingOptions(), beam_size=beam_size, n_best=beam_size, max_length=length + 1
         )
         search = dataclasses.replace(sentence, options=options, is_cut=True)
-        (outcome,) = await self.engine.translate([search], work.ticket)
+        (outcome,) = await self.engine.translate([search], work.job.ticket)
         if outcome.error is not None:
             raise outcome.error
         end, starts = 0.0, []

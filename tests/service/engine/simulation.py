@@ -157,10 +157,11 @@ class SimulatedRunner:
 
 @dataclass(frozen=True)
 class Policy:
-    """How a batch loop schedules."""
+    """How a batch loop schedules, and what its runner can."""
 
     is_preemptive: bool = True
     max_slots: int = 128
+    can_step_subset: bool = True
 
 
 def seconds_alone(arrival: Arrival, cost: Cost, beam_size: int) -> float:
@@ -177,7 +178,9 @@ class Simulation:
 
     def __init__(self, policy: Policy, cost: Cost = MEASURED, beam_size: int = 4) -> None:
         self._policy, self._cost, self._beam_size = policy, cost, beam_size
-        self.runner = SimulatedRunner(cost, max_slots=policy.max_slots)
+        self.runner = SimulatedRunner(
+            cost, max_slots=policy.max_slots, can_step_subset=policy.can_step_subset
+        )
         self.runner.max_rows = beam_size * policy.max_slots
         self.runner.step_cost = StepCost(cost.fixed, cost.per_row)
         self.batch_loop = BatchLoop(

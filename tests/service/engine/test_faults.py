@@ -33,7 +33,7 @@ from tests.service.fakes import LIMITS, FakeRunner, emptied, eventually, sentenc
 
 RUNNER = (
     *("runner.admit", "runner.step", "runner.release", "runner.share_cores", "runner.max_rows"),
-    *("runner.num_free_slots", "runner.num_free_rows", "runner.can_step_subset"),
+    *("runner.num_free_slots", "runner.num_free_rows"),
 )
 SCHEDULE = ("schedule.newcomers", "schedule.choose", "schedule.account", "schedule.waiting")
 RUNNING = (
@@ -42,9 +42,8 @@ RUNNING = (
 )
 METRICS = (
     *("metrics.count_finished", "metrics.count_cancelled", "metrics.count_source_tokens"),
-    *("metrics.count_target_tokens", "metrics.queue_wait_seconds", "metrics.encode_seconds"),
-    *("metrics.time_to_first_token_seconds", "metrics.inter_token_seconds"),
-    *("metrics.decode_step_seconds", "metrics.step_rows"),
+    *("metrics.queue_wait_seconds", "metrics.encode_seconds", "metrics.decode_step_seconds"),
+    *("metrics.time_to_first_token_seconds", "metrics.inter_token_seconds", "metrics.step_rows"),
 )
 CONSTRUCTION = ("make_runner", "make_schedule", "metrics.engine_restarts")
 

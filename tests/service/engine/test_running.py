@@ -116,8 +116,8 @@ class Instructions:
 
 def instructions_of_a_step(num_sentences: int, *, can_step_subset: bool) -> int:
     """Of a step of all running sentences, none of which ends or begins."""
-    simulation = Simulation(Policy(max_slots=1000), ROWS_ARE_FREE)
-    simulation.runner.can_step_subset = can_step_subset
+    policy = Policy(max_slots=1000, can_step_subset=can_step_subset)
+    simulation = Simulation(policy, ROWS_ARE_FREE)
     loop = simulation.batch_loop
     simulation.add(Arrival(0.0, [5] * num_sentences, [100] * num_sentences))
     while loop.num_running < num_sentences:

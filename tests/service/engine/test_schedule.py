@@ -23,8 +23,15 @@ class Scene:
     """A schedule of a runner; batches have room for 72 rows where short work runs, elsewhere for
     144; encodings for 144 tokens."""
 
-    def __init__(self, max_slots: int, max_rows: int = 10_000, max_tokens: int = 10_000) -> None:
+    def __init__(
+        self,
+        max_slots: int,
+        max_rows: int = 10_000,
+        max_tokens: int = 10_000,
+        can_step_subset: bool = True,
+    ) -> None:
         self.runner = FakeRunner(max_slots, max_rows)
+        self.runner.can_step_subset = can_step_subset
         self.runner.step_cost = StepCost(8.0, 1.0)
         self.schedule = Schedule(self.runner, max_tokens)
         self.seconds = 0.0
@@ -195,8 +202,7 @@ def test_no_task_waits_longer_for_a_step_than_the_bound(tasks_of: MakeTasks) -> 
 
 def test_all_step_where_leaving_out_is_impossible_or_saves_little(tasks_of: MakeTasks) -> None:
     for num_old, can_step_subset in ((32, False), (2, True)):
-        scene = Scene(max_slots=64)
-        scene.runner.can_step_subset = can_step_subset
+        scene = Scene(max_slots=64, can_step_subset=can_step_subset)
         scene.run(tasks_of(*[4] * num_old))
         scene.step()
         scene.run(tasks_of(4))

@@ -144,8 +144,8 @@ def test_a_translation_that_runs_on_does_not_hold_back_those_of_usual_length() -
 def test_full_slots_do_not_make_short_work_wait_for_long_to_end(can_step_subset: bool) -> None:
     """More long sentences than there are slots, on a runner whose rows are nearly free and on one
     that leaves tasks out."""
-    simulation = Simulation(Policy(max_slots=16), MEASURED if can_step_subset else GPU)
-    simulation.runner.can_step_subset = can_step_subset
+    policy = Policy(max_slots=16, can_step_subset=can_step_subset)
+    simulation = Simulation(policy, MEASURED if can_step_subset else GPU)
     long = Arrival(0.0, [60] * 100, [500] * 100)
     short = [Arrival(0.05 + 0.05 * i, [5], [5]) for i in range(10)]
     served = simulation.serve([long, *short])
@@ -159,11 +159,10 @@ def test_where_rows_are_nearly_free_short_work_gets_the_next_slot() -> None:
 
     def slowest(policy: Policy) -> float:
         simulation = Simulation(policy, GPU)
-        simulation.runner.can_step_subset = False
         return max(one.slowdown for one in simulation.serve([*paragraphs, *shorts])[-10:])
 
-    assert slowest(Policy(max_slots=64)) < 4
-    assert slowest(Policy(is_preemptive=False, max_slots=64)) > 5
+    assert slowest(Policy(max_slots=64, can_step_subset=False)) < 4
+    assert slowest(Policy(False, max_slots=64, can_step_subset=False)) > 5
 
 
 def test_second_translations_do_not_hold_back_a_short_newcomer() -> None:

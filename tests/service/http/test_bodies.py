@@ -8,6 +8,7 @@ import itertools
 import json
 import urllib.parse
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -192,11 +193,20 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
 
 def test_the_only_body_has_room_and_what_is_held_is_given_back() -> None:
     budget = BodyBudget(100)
-    with budget.hold(1000), pytest.raises(Overloaded, match="1000 bytes"), budget.hold(1):
+
+    def held(num_bytes: int) -> AbstractContextManager[None]:
+        return budget.hold({b"content-length": b"%d" % num_bytes}, 1000)
+
+    with held(1000), pytest.raises(Overloaded, match="1000 bytes"), held(1):
         pass
-    with contextlib.suppress(KeyError), budget.hold(60):
+    with contextlib.suppress(KeyError), held(60):
         raise KeyError
-    with budget.hold(60), budget.hold(40), budget.hold(0):
+    with held(60), held(40), held(0):
+        pass
+    with pytest.raises(BodyTooLarge, match="1001 bytes"), held(1001):
+        pass
+    unannounced = budget.hold({b"transfer-encoding": b"chunked"}, 60)
+    with unannounced, held(40), pytest.raises(Overloaded), held(1):
         pass
 
 
