@@ -93,29 +93,26 @@ class Settings(_Described):
         tuple[Path, ...], Field(min_length=1), NoDecode, BeforeValidator(_separated)
     ] = BUNDLED
     """Models to serve: bundled names, checkpoint directories, or models to import (a directory, an
-    archive or a Hub id). Separate several with commas, or repeat the flag."""
+    archive or a Hub id). Separate several with commas."""
     models_dir: DirectoryPath | None = None
-    """Directory of `dragoman models`, which are loaded when a request needs them. Without the
-    setting model, no other is served; without both, ~/.local/share/dragoman/models beside the
-    bundled ones."""
+    """Directory of models that are loaded on demand. Without the setting model, no other is served;
+    without both, ~/.local/share/dragoman/models beside the bundled ones."""
     memory_limit: ByteSize = ByteSize(0)
-    """Memory for all models together, such as 4GiB, on each device. 0: a part of what is free at
-    the start."""
+    """Memory for all models together, such as 4GiB, on each device. 0: a part of what is free."""
     preload: _Names = ()
-    """Models of the directory that are loaded at the start and never leave, separated by commas."""
+    """Models of the directory that always stay in memory, separated by commas."""
     host: str = "127.0.0.1"
     """Address to listen on; 0.0.0.0 lets other machines in."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """TCP port; 0 picks a free one."""
     share_port: bool = False
-    """Share the port with other servers of this machine that set this too. Each keeps its own
-    files and documents."""
+    """Share the port with other servers of this machine that set this too."""
     device: Annotated[str, Field(pattern=DEVICE_PATTERN)] = "auto"
     """auto, cpu, cuda, cuda:1 (the second GPU) or cuda:0,1 (a worker on each). auto prefers a
     GPU."""
     precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] = "auto"
-    """float32, bfloat16, int8 (CPU) or float16 (GPU). auto takes the fastest on a CPU, and float16
-    on a GPU unless the model overflows."""
+    """float32, bfloat16, int8 (CPU) or float16 (GPU). auto: the fastest on a CPU, float16 on a GPU
+    unless the model overflows."""
     backend: Literal["auto", "native", "eager", "graphs"] = "auto"
     """native (the C++ code for CPUs), eager (plain PyTorch) or graphs (PyTorch as CUDA graphs).
     auto: native on a CPU, graphs on a GPU."""
@@ -133,7 +130,7 @@ class Settings(_Described):
         "i8mm",
     ] = "auto"
     """Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, amx (x86-64),
-    neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has."""
+    neon, dotprod, i8mm (Arm). auto: the fastest that the CPU has."""
     one_process: bool = False
     """Do everything in one process, as on one core."""
     engines: Annotated[int, Field(ge=0, le=256)] = 0
@@ -145,15 +142,14 @@ class Settings(_Described):
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads of the model. 0: one per core, within the container's share."""
     workers: Annotated[int, Field(ge=0, le=64)] = 0
-    """Batches that a CPU decodes side by side, each with a share of the cores, slots and rows. 0:
-    two on two or more cores. A GPU always has one."""
+    """Batches that a CPU decodes side by side. 0: two on two or more cores. A GPU has one."""
     max_slots: Annotated[int, Field(ge=0, le=65536)] = 0
-    """Sentences of a model that are translated at the same time. 0: 64 on a CPU, 4096 hypotheses
-    on each GPU, 1024 of a large model, fewer if memory is short."""
+    """Sentences of a model at the same time. 0: 64 on a CPU, 4096 hypotheses on each GPU, 1024 of a
+    large model, fewer if memory is short."""
     max_rows: Annotated[int, Field(ge=0, le=65536)] = 0
     """Hypotheses of a model at the same time; a beam of 4 takes 4. 0: enough for max_slots."""
     gpu_share: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Share of each GPU's memory that the server may take, if processes share the GPU."""
+    """Share of each GPU's memory that the server may take."""
     max_source_tokens: Annotated[int, Field(ge=0, le=65536)] = 0
     """Tokens of a sentence, at least 16; longer sentences are cut. 0: the checkpoint's own limit,
     at most 128."""
@@ -172,24 +168,22 @@ class Settings(_Described):
     max_document_characters: Annotated[int, Field(ge=1, le=10**9)] = 500_000
     """Characters to translate in a file."""
     max_documents: Annotated[int, Field(ge=1, le=10**5)] = 64
-    """Files that wait or are in work; beyond that 503, and 429 for a client that has three quarters
-    of them."""
+    """Files that wait or are in work; beyond that 503, and 429 for a client with three quarters."""
     documents_dir: Path | None = None
-    """Directory for files and their translations, for this server alone. Without it they are in the
-    system's directory for temporary files and end with the server."""
+    """Directory for files and their translations, for this server alone. Without it they are
+    temporary and end with the server."""
     max_documents_bytes: Annotated[int, Field(ge=4096, le=2**50)] = 536_870_912
     """Bytes of all files there: half for those that wait or are in work, half for translations."""
     documents_seconds: Annotated[float, Field(gt=0, le=10**7)] = 3600.0
-    """How long a translated file waits for its download, and how long one that is not waited for
-    may take."""
+    """How long a job may take, and how long a translated file waits for its download."""
     max_beam_size: Annotated[int, Field(ge=1, le=64)] = 16
     """Widest beam that a request may ask for; at most max_rows."""
     max_waiting_sentences: Annotated[int, Field(ge=1, le=10**7)] = 2048
-    """Sentences that may wait for a slot; beyond that 503, except for a request within its client's
-    share. An empty queue accepts one request of any size."""
+    """Sentences that may wait for a slot; beyond that 503, except within a client's share. An empty
+    queue accepts one request of any size."""
     max_waiting_tokens: Annotated[int, Field(ge=1, le=10**9)] = 800_000
-    """Tokens that the waiting sentences may need, likewise: to encode, and to decode at most, for
-    each hypothesis of their beams."""
+    """Likewise, tokens that the waiting sentences may need: to encode, and to decode at most for
+    each hypothesis."""
     max_prefill_tokens: Annotated[int, Field(ge=0, le=10**6)] = 0
     """Source tokens that are encoded between two decoding steps. 0: 1024 on a CPU, 1024 to 8192 on
     a GPU."""
@@ -197,8 +191,8 @@ class Settings(_Described):
     """short-first: short work goes first, and long work pauses meanwhile. first-come: each step
     takes all sentences."""
     cache_bytes: Annotated[int, Field(ge=0, le=2**40)] = 33_554_432
-    """Memory for finished sentences. An identical sentence is answered from it, or shares the
-    computation of one that is running. 0 turns both off."""
+    """Memory for finished sentences, which answer identical ones. Identical running sentences are
+    computed once. 0 turns both off."""
     deadline_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """Deadline of requests that do not set their own. 0: none."""
     drain_seconds: Annotated[float, Field(ge=0, le=3600)] = 30.0
@@ -210,21 +204,19 @@ class Settings(_Described):
     * allows every page. The server's own pages always may."""
     allowed_hosts: _Names = ()
     """Host names of the server, such as translate.example.org, separated by commas; * allows any.
-    localhost, host and IP addresses are always allowed. If none is given, only a server on a
-    loopback address refuses other names."""
+    localhost, host and IP addresses are always allowed. Without it only a server on a loopback
+    address refuses other names."""
     database: Path | None = None
-    """SQLite file for API keys, glossaries and suggestions, created if it is missing."""
+    """SQLite file for API keys, glossaries and suggestions, made if it is missing."""
     max_glossaries: Annotated[int, Field(ge=0, le=10**6)] = 100
-    """Stored glossaries of an API key, or of all clients together if the server has no keys. 0: no
-    limit."""
+    """Stored glossaries of an API key, or of all clients without keys. 0: no limit."""
     max_glossary_terms: Annotated[int, Field(ge=0, le=10**9)] = 100_000
     """Terms of these glossaries together. 0: no limit."""
     api_keys: Literal["off", "optional", "required"] = "off"
     """off ignores keys. optional applies the limits of a key that is sent, and refuses wrong ones.
     required translates nothing without a key. Needs database."""
     requests_per_minute: Annotated[int, Field(ge=0, le=10**9)] = 0
-    """Requests of a client (a key, or an address without one) a minute, estimated by a sliding
-    window. 0: no limit."""
+    """Requests of a client (a key, or an address without one) a minute. 0: no limit."""
     characters_per_minute: Annotated[int, Field(ge=0, le=10**12)] = 0
     """Characters of a client a minute; a wider beam multiplies them. 0: no limit."""
     concurrent_requests: Annotated[int, Field(ge=0, le=10**6)] = 0
@@ -242,14 +234,13 @@ class Settings(_Described):
     api_docs: bool = True
     """Serve /docs, /openapi.json and /spec."""
     suggestions: bool = False
-    """Store the better translations that clients send to /suggest. `dragoman suggestions approve`
-    puts them into use. Needs database."""
+    """Store the better translations that clients send to /suggest. Needs database."""
     stream_idle_seconds: Annotated[float, Field(gt=0, le=10**6)] = 300.0
     """Close a websocket after this long without a request."""
     page: bool = True
     """Serve the page at /; false serves only the API."""
     page_engine: bool = True
-    """Show the engine's load and speed on the page, without texts."""
+    """Show the engine's load and speed on the page."""
     log_level: LogLevel = "info"
     """critical, error, warning, info or debug. Texts are never logged."""
     log_format: LogFormat = "auto"

@@ -102,8 +102,7 @@ Code = Annotated[str, Field(max_length=MAX_CODE_CHARACTERS)]
 PreferredLanguages = Annotated[
     Code | Annotated[list[Code], Field(max_length=_MAX_LANGUAGES)] | None,
     Field(
-        description="Languages to expect when detecting, such as those of the user's browser: the "
-        "odds of all others are divided by ten. "
+        description="Languages to expect when detecting: the odds of others are divided by ten. "
         f"At most {_MAX_LANGUAGES} codes; unknown ones are ignored."
     ),
 ]

@@ -78,9 +78,7 @@ class TranslateRequest(RequestModel):
     split_sentences: SplitSentences = Field(
         True,
         description="Where sentences end. true: at their marks and at line breaks. "
-        '"nonewlines": single line breaks in plain text are spaces. false: as '
-        "nonewlines, and a paragraph is one sentence. Sentences that are too long "
-        "for the model are always cut.",
+        '"nonewlines": at their marks only. false: with their paragraph.',
         json_schema_extra={"enum": [True, False, "nonewlines"]},
     )
     glossary: GlossaryField = Field(
@@ -111,7 +109,7 @@ class TranslateRequest(RequestModel):
     seed: int | None = _option("seed", "Sampling: same seed, same translation; 0 by default.")
     max_length: int | None = _option("max_length", "Longest translation of a sentence, in tokens.")
     repetition_penalty: float | None = _option(
-        "repetition_penalty", "Above 1 makes tokens that were already used less likely."
+        "repetition_penalty", "Above 1 makes used tokens less likely."
     )
     no_repeat_ngram_size: int | None = _option(
         "no_repeat_ngram_size", "Forbid that a sequence of this many tokens repeats; 0: allow."
@@ -126,16 +124,14 @@ class TranslateRequest(RequestModel):
     )
     details: bool | Inspection = Field(
         False,
-        description="true adds each sentence's tokens, scores, word alignment and checks. For a "
-        'text of one sentence "attention" also adds the attention of every layer '
-        'and head, and "search" the steps of the beam search.',
+        description="true adds each sentence's tokens, scores, word alignment and checks; for one "
+        'sentence "attention" adds the attention of every head and "search" the beam search.',
         json_schema_extra={"enum": [True, False, *get_args(Inspection)]},
     )
     model: str | None = Field(
         None,
         max_length=_MAX_NAME_CHARACTERS,
-        description="Name of the served model to use; by default the first that has the "
-        "language pair.",
+        description="Name of a served model; by default the first that has the pair.",
     )
 
     @property
