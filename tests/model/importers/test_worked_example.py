@@ -1,10 +1,9 @@
-"""The importer on docs/importing.md gives the logits of the network that it imports."""
+"""The example of an importer gives the logits of the network that it imports."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,11 @@ from torch import Tensor, nn
 from model.checkpoint import CheckpointInfo
 from model.checkpoint.reference import load_checkpoint
 from model.checkpoint.saving import save_checkpoint
-from model.importers.imported import Imported, Wanted
+from model.importers.imported import Wanted
 from model.importers.source import SourceDirectory
 from model.network.parameters import sinusoids
+from tests.model.importers.worked_example import import_torch
 
-PAGE = Path(__file__).parents[3] / "docs" / "importing.md"
 SIZES: dict[str, Any] = {
     "d_model": 16,
     "nhead": 2,
@@ -50,16 +49,6 @@ class Theirs(nn.Module):
         return scaled + torch.from_numpy(sinusoids(ids.shape[1], SIZES["d_model"]))
 
 
-def import_by_the_page(directory: Path) -> Imported:
-    (example,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
-    defined: dict[str, Any] = {}
-    exec(example, defined)
-    imported: Imported = defined["import_torch"](
-        SourceDirectory(directory), Wanted(("en",), ("de",))
-    )
-    return imported
-
-
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # what it is for needs no norm first
 def test_the_logits_are_those_of_the_original(tmp_path: Path, tiny_tokenizer_file: Path) -> None:
     directory = tmp_path / "theirs"
@@ -70,7 +59,7 @@ def test_the_logits_are_those_of_the_original(tmp_path: Path, tiny_tokenizer_fil
     save_file(theirs.state_dict(), directory / "model.safetensors")
     (directory / "config.json").write_text(json.dumps({"model_type": "torch", **SIZES}))
 
-    found = import_by_the_page(directory)
+    found = import_torch(SourceDirectory(directory), Wanted(("en",), ("de",)))
     info = CheckpointInfo(
         "ours", found.architecture, found.pairs, found.tokenizer, found.decoding, origin={}
     )
