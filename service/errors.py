@@ -76,7 +76,7 @@ class MissingField(ServiceError):
 
 
 class NotOffered(ServiceError):
-    """A field or route of another API asks for something this server does not offer."""
+    """A field or route of another API asks for what this server does not offer."""
 
     status, code = 400, "not_offered"
 
@@ -210,7 +210,7 @@ class UnknownHost(ServiceError):
 
 
 class InvalidField(ServiceError):
-    """A field has a value that is not allowed, or two fields contradict each other."""
+    """A field has a value that is not allowed, or two contradict each other."""
 
     status, code = 422, "invalid_field"
 
@@ -279,19 +279,19 @@ class TranslationFailed(ServiceError):
 
 
 class ReplicaLost(ServiceError):
-    """On Ray: the replica was lost; send the request again."""
+    """On Ray: the replica was lost."""
 
     status, code, retry_after_seconds = 502, "replica_lost", 1
 
 
 class Overloaded(ServiceError):
-    """The queue is full; send the request again later."""
+    """The queue is full."""
 
     status, code, retry_after_seconds = 503, "overloaded", 1
 
 
 class Exhausted(ServiceError):
-    """The server's machine has no memory, threads or descriptors left for the request."""
+    """The machine has no memory, threads or descriptors left for the request."""
 
     status, code, retry_after_seconds = 503, "exhausted", 5
 
@@ -303,19 +303,19 @@ class NotDone(ServiceError):
 
 
 class StorageFailed(ServiceError):
-    """The database or the directory of files cannot be used now, such as when the disk is full."""
+    """The database or the directory of files cannot be used, such as on a full disk."""
 
     status, code, retry_after_seconds = 503, "storage_failed", 5
 
 
 class NotReady(ServiceError):
-    """The engine is not running; send the request again later."""
+    """The engine is not running."""
 
     status, code, retry_after_seconds = 503, "not_ready", 5
 
 
 class Loading(NotReady):
-    """The model is not in memory, and too much is loaded before it; send the request again."""
+    """The model is not in memory, and too much is loaded before it."""
 
     code = "loading"
 
@@ -326,7 +326,7 @@ class Loading(NotReady):
 
 
 class Draining(NotReady):
-    """The server is about to stop; send the request to another one."""
+    """The server is about to stop."""
 
     code = "draining"
 

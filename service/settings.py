@@ -88,7 +88,7 @@ class Settings(_Described):
     config: FilePath | None = None
     """TOML file with settings, under the same names: max_slots = 32."""
     secrets_dir: DirectoryPath | None = None
-    """Directory with one file per secret setting, such as dragoman_otlp_headers."""
+    """Directory of files with a setting each, such as dragoman_otlp_headers."""
     model: Annotated[
         tuple[Path, ...], Field(min_length=1), NoDecode, BeforeValidator(_separated)
     ] = BUNDLED
@@ -108,14 +108,13 @@ class Settings(_Described):
     share_port: bool = False
     """Share the port with other servers of this machine that set this too."""
     device: Annotated[str, Field(pattern=DEVICE_PATTERN)] = "auto"
-    """auto, cpu, cuda, cuda:1 (the second GPU) or cuda:0,1 (a worker on each). auto prefers a
-    GPU."""
+    """auto (a GPU if there is one), cpu, cuda, cuda:1 (the second GPU) or cuda:0,1 (both)."""
     precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] = "auto"
     """float32, bfloat16, int8 (CPU) or float16 (GPU). auto: the fastest on a CPU, float16 on a GPU
     unless the model overflows."""
     backend: Literal["auto", "native", "eager", "graphs"] = "auto"
-    """native (the C++ code for CPUs), eager (plain PyTorch) or graphs (PyTorch as CUDA graphs).
-    auto: native on a CPU, graphs on a GPU."""
+    """native (C++), eager (plain PyTorch) or graphs (PyTorch as CUDA graphs). auto: native on a
+    CPU, graphs on a GPU."""
     instruction_set: Literal[
         "auto",
         "baseline",
@@ -132,7 +131,7 @@ class Settings(_Described):
     """Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, amx (x86-64),
     neon, dotprod, i8mm (Arm). auto: the fastest that the CPU has."""
     one_process: bool = False
-    """Do everything in one process, as on one core."""
+    """Do everything in one process."""
     engines: Annotated[int, Field(ge=0, le=256)] = 0
     """Engine processes, each with a share of cores, GPU memory and limits. 0: one for each GPU,
     else for each four cores; none with PyTorch on a CPU. With models_dir a GPU has none."""
@@ -185,11 +184,9 @@ class Settings(_Described):
     """Likewise, tokens that the waiting sentences may need: to encode, and to decode at most for
     each hypothesis."""
     max_prefill_tokens: Annotated[int, Field(ge=0, le=10**6)] = 0
-    """Source tokens that are encoded between two decoding steps. 0: 1024 on a CPU, 1024 to 8192 on
-    a GPU."""
+    """Source tokens that are encoded between two steps. 0: 1024 on a CPU, 1024 to 8192 on a GPU."""
     scheduling: Literal["short-first", "first-come"] = "short-first"
-    """short-first: short work goes first, and long work pauses meanwhile. first-come: each step
-    takes all sentences."""
+    """short-first: long work pauses for short work. first-come: each step takes all sentences."""
     cache_bytes: Annotated[int, Field(ge=0, le=2**40)] = 33_554_432
     """Memory for finished sentences, which answer identical ones. Identical running sentences are
     computed once. 0 turns both off."""
@@ -200,12 +197,12 @@ class Settings(_Described):
     max_streams: Annotated[int, Field(ge=1, le=10**6)] = 64
     """Requests in progress on one websocket."""
     cors_origins: _Names = ()
-    """Origins whose web pages may use the server, such as https://example.org, separated by commas;
-    * allows every page. The server's own pages always may."""
+    """Origins whose web pages may use the server too, such as https://example.org, separated by
+    commas; * allows every page."""
     allowed_hosts: _Names = ()
     """Host names of the server, such as translate.example.org, separated by commas; * allows any.
-    localhost, host and IP addresses are always allowed. Without it only a server on a loopback
-    address refuses other names."""
+    localhost, host and IP addresses are always allowed, and others too unless the server is on a
+    loopback address or this is set."""
     database: Path | None = None
     """SQLite file for API keys, glossaries and suggestions, made if it is missing."""
     max_glossaries: Annotated[int, Field(ge=0, le=10**6)] = 100
@@ -213,8 +210,8 @@ class Settings(_Described):
     max_glossary_terms: Annotated[int, Field(ge=0, le=10**9)] = 100_000
     """Terms of these glossaries together. 0: no limit."""
     api_keys: Literal["off", "optional", "required"] = "off"
-    """off ignores keys. optional applies the limits of a key that is sent, and refuses wrong ones.
-    required translates nothing without a key. Needs database."""
+    """off ignores keys, optional refuses wrong ones, required translates nothing without a key.
+    Needs database."""
     requests_per_minute: Annotated[int, Field(ge=0, le=10**9)] = 0
     """Requests of a client (a key, or an address without one) a minute. 0: no limit."""
     characters_per_minute: Annotated[int, Field(ge=0, le=10**12)] = 0
@@ -225,10 +222,10 @@ class Settings(_Described):
     """Redis in which several servers count the limits of a minute together, such as
     redis://localhost:6379/0. Needs dragoman[redis]."""
     trusted_proxies: _Names = ()
-    """Addresses or networks of proxies, separated by commas, such as 10.0.0.0/8. Their
-    X-Forwarded-For and X-Forwarded-Proto are believed."""
+    """Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed,
+    separated by commas, such as 10.0.0.0/8."""
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
-    """TCP port for /metrics and the probes only; the main port then has no /metrics."""
+    """TCP port for /metrics and the probes; the main port then has no /metrics."""
     metrics_host: str = "127.0.0.1"
     """Address that metrics_port listens on."""
     api_docs: bool = True
@@ -244,7 +241,7 @@ class Settings(_Described):
     log_level: LogLevel = "info"
     """critical, error, warning, info or debug. Texts are never logged."""
     log_format: LogFormat = "auto"
-    """text, json (an object per line), or auto: text on a terminal, otherwise json."""
+    """text, json, or auto: text on a terminal, otherwise json."""
     otlp_endpoint: str | None = None
     """Where to send traces by OTLP over HTTP, such as http://localhost:4318/v1/traces. Needs
     dragoman[otel]."""
