@@ -72,7 +72,7 @@ class TranslateRequest(RequestModel):
     )
     keep: _Kept | Annotated[list[_Kept], Field(max_length=_MAX_KEPT)] | None = Field(
         None,
-        description=f"Strings that must stay as they are: at most {_MAX_KEPT}, of at most "
+        description=f"Strings that must stay: at most {_MAX_KEPT}, of at most "
         f"{_MAX_KEPT_CHARACTERS} characters each.",
     )
     split_sentences: SplitSentences = Field(
@@ -92,7 +92,7 @@ class TranslateRequest(RequestModel):
     api_key: str | None = Field(
         None,
         max_length=_MAX_KEY_CHARACTERS,
-        description="An API key, if the server has keys; otherwise ignored.",
+        description="An API key; ignored if the server has none.",
     )
     secret: str | None = Field(
         None,
@@ -116,8 +116,8 @@ class TranslateRequest(RequestModel):
     )
     target_prefix: Texts | None = Field(
         None,
-        description="Beginning of the translation, shorter than max_length; a list has one "
-        "beginning for each of the first sentences of q.",
+        description="Beginning of the translation, or a list of those of the first sentences; "
+        "shorter than max_length.",
     )
     deadline_ms: int | None = Field(
         None, ge=1, le=3_600_000, description="Give up after this many milliseconds."

@@ -52,10 +52,9 @@ ENGINE_GAUGES = {
 _MODEL_GAUGES = {
     **{name: (help_text,) for name, help_text in ENGINE_GAUGES.items()},
     "model_load_seconds": ("Time of the model's last load.",),
-    "model_bytes": ("Memory that the model takes, estimated; 0: it is not in memory.",),
+    "model_bytes": ("Estimated memory of the model; 0: it is not in memory.",),
     "model_info": (
-        "Always 1; labels: version, device, precision, and the instruction_set of the native "
-        "backend (none: it does not compute).",
+        "Always 1; labels: version, device, precision, and instruction_set of the native backend.",
         "version",
         "device",
         "precision",
@@ -74,7 +73,7 @@ _MODEL_COUNTERS = {
     "engine_restarts_total": ("Times the engine died and was rebuilt.",),
     "model_loads_total": ("Times the model was loaded.",),
     "model_load_failures_total": ("Times the model could not be loaded.",),
-    "model_evictions_total": ("Times the model, or a version of it, left the memory.",),
+    "model_evictions_total": ("Times the model left the memory.",),
 }
 _MODEL_HISTOGRAMS = {
     "queue_wait_seconds": (
@@ -141,14 +140,12 @@ class Metrics:
             "database_lost", "1 if the database file was moved or replaced since the start."
         )
         self.registry.register(_DroppedLines())
-        self.documents_waiting = self._gauge(
-            "documents_waiting", "Files that wait until they are translated."
-        )
+        self.documents_waiting = self._gauge("documents_waiting", "Files that wait.")
         self.documents_running = self._gauge(
             "documents_running", "Files that are being translated."
         )
         self._documents = self._counter(
-            "documents_total", "Files that were translated or failed, by outcome.", "outcome"
+            "documents_total", "Files that have ended, by outcome.", "outcome"
         )
         self.open_streams = self._gauge("open_streams", "Open websockets.")
         self._counters = {
