@@ -124,7 +124,7 @@ def train_briefly(
     pad = model.config.pad_token_id
     optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
     for step in range(steps):
-        batch = [pairs[(step * 32 + i) % len(pairs)] for i in range(32)]
+        batch = [pairs[(step * 16 + i) % len(pairs)] for i in range(16)]
         src, tgt = (padded([pair[side] for pair in batch], pad) for side in (0, 1))
         labels = tgt.masked_fill(tgt == pad, -100)
         loss = model(input_ids=src, attention_mask=(src != pad).long(), labels=labels).loss
@@ -159,7 +159,7 @@ def make_originals(root: Path, corpus: Corpus, steps: int = STEPS) -> dict[str, 
             "m2m_100": m2m_100(root / "m2m_100", corpus, steps),
             "small100": small100(root / "small100", corpus, steps),
             "nllb": nllb(root / "nllb", corpus, steps),
-            "mbart": mbart(root / "mbart", corpus, steps + steps // 2),
+            "mbart": mbart(root / "mbart", corpus, 2 * steps),
             "madlad": madlad(root / "madlad", corpus, steps),
             "t5": t5(root / "t5", corpus, steps),
         }

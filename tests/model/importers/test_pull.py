@@ -10,11 +10,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 import random
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +27,7 @@ from model.checkpoint.bundled import bundled_checkpoint
 from service.commands.group import dragoman
 from service.models.pull import Source, pull
 from service.models.store import ModelStore, StoreError
+from tests.model.importers.forked_commands import ForkedCommands, forked_commands
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HUB_ID = "someone/opus-mt-en-zh"
@@ -46,12 +45,12 @@ class Hub(ThreadingHTTPServer):
     `requested`: the files that were asked for, with the first byte of each request. `fault`: gated,
     asks (files need terms to be accepted), renamed, cut (weights end after their first half) or no
     commit. `hostile`: names that are listed too, and answered whatever address they come to.
-    `sizes`: announced instead of the true ones.
+    `sizes`: announced instead of the true ones. `commands`: what asks it.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, commands: ForkedCommands) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.directory = directory
+        self.directory, self.commands = directory, commands
         self.requested: list[tuple[str, int]] = []
         self.fault = ""
         self.hostile: list[str] = []
@@ -126,13 +125,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkedCommands]:
+    with forked_commands(tmp_path_factory.mktemp("commands")) as commands:
+        yield commands
+
+
 @pytest.fixture
-def hub(tmp_path: Path, untrained: dict[str, Path]) -> Iterator[Hub]:
+def hub(tmp_path: Path, untrained: dict[str, Path], commands: ForkedCommands) -> Iterator[Hub]:
     """A model with a card, and with a file that no import needs."""
     directory = shutil.copytree(untrained["marian"], tmp_path / "model")
     (directory / "README.md").write_text("---\nlanguage: en\nlicense: cc-by-4.0\n---\n# A model\n")
     (directory / "unneeded.bin").write_bytes(b"x" * 100)
-    server = Hub(directory)
+    server = Hub(directory, commands)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server
@@ -147,25 +152,19 @@ def store(tmp_path: Path) -> ModelStore:
 
 
 def in_process(
-    home: Path, endpoint: str, *arguments: str, **environment: str
+    home: Path, hub: Hub, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command with caches of its own."""
     own = {"HF_HOME": str(home / "hub"), "XDG_CACHE_HOME": str(home / "cache")}
-    return subprocess.run(
-        [sys.executable, "-c", "from service.commands import main; main()", *arguments],
-        env={**os.environ, "HF_ENDPOINT": endpoint, **own, **environment},
-        cwd=Path(__file__).parents[3],
-        input="Where is the library?\n",
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    environment = {"HF_ENDPOINT": hub.url, **own, **environment}
+    return hub.commands.run(arguments, environment, "Where is the library?\n")
 
 
-def pulled(store: ModelStore, endpoint: str, *more: str) -> subprocess.CompletedProcess[str]:
+def pulled(
+    store: ModelStore, hub: Hub, *more: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     options = ("--models-dir", str(store.directory), "pull", HUB_ID, *more)
-    return in_process(store.directory.parent, endpoint, "models", *options)
+    return in_process(store.directory.parent, hub, "models", *options, **environment)
 
 
 def files_of(directory: Path) -> dict[Path, bytes]:
@@ -181,7 +180,7 @@ def run(store: ModelStore, *arguments: str) -> Result:
 def test_a_hub_model_is_downloaded_once_and_its_commit_kept(tmp_path: Path, hub: Hub) -> None:
     """The first use imports it into the cache; without a network it goes on being served."""
     arguments = ("translate", "--from", "en", "--to", "zh", "--model", HUB_ID, "--device", "cpu")
-    first = in_process(tmp_path, hub.url, *arguments)
+    first = in_process(tmp_path, hub, *arguments)
     assert (first.returncode, first.stdout.count("\n")) == (0, 1), first.stderr
     needed = {"config.json", "generation_config.json", WEIGHTS, "source.spm"}
     needed |= {"target.spm", "tokenizer_config.json", "vocab.json", "README.md"}
@@ -189,9 +188,9 @@ def test_a_hub_model_is_downloaded_once_and_its_commit_kept(tmp_path: Path, hub:
     info = read_info(tmp_path / "cache" / "dragoman" / f"someone--opus-mt-en-zh--{COMMIT}")
     assert info.name == "opus-mt-en-zh"
     assert info.origin == {"source": HUB_ID, "revision": COMMIT}
-    offline = in_process(tmp_path, NOWHERE, *arguments, HF_HUB_OFFLINE="1")
+    offline = in_process(tmp_path, hub, *arguments, HF_ENDPOINT=NOWHERE, HF_HUB_OFFLINE="1")
     assert (offline.returncode, offline.stdout) == (0, first.stdout), offline.stderr
-    imported = in_process(tmp_path, hub.url, "import", HUB_ID, str(tmp_path / "ours"))
+    imported = in_process(tmp_path, hub, "import", HUB_ID, str(tmp_path / "ours"))
     assert imported.returncode == 0, imported.stderr
     assert read_info(tmp_path / "ours").origin == info.origin
 
@@ -207,7 +206,7 @@ def test_a_quickmt_repository_is_read_from_its_folder_of_eole(tmp_path: Path, hu
     arguments = (("models", *directory, "pull", HUB_ID), ("import", HUB_ID, str(tmp_path / "ours")))
     for command in arguments:
         hub.requested.clear()
-        result = in_process(tmp_path, hub.url, *command)
+        result = in_process(tmp_path, hub, *command)
         assert result.returncode == 0, result.stderr
         needed = {"config.json", "vocab.json", "en.spm.model", "zh.spm.model", EOLE_WEIGHTS}
         expected = {"config.json", *(f"eole-model/{name}" for name in needed)}
@@ -219,7 +218,7 @@ def test_a_quickmt_repository_is_read_from_its_folder_of_eole(tmp_path: Path, hu
 def test_a_hub_model_is_pulled_listed_and_removed(store: ModelStore, hub: Hub, fault: str) -> None:
     """Under its old name too."""
     hub.fault = fault
-    result = pulled(store, hub.url)
+    result = pulled(store, hub)
     assert result.returncode == 0, result.stderr
     assert "pulled: opus-mt-en-zh (en to zh)" in result.stdout
     assert "of memory" in result.stdout
@@ -236,12 +235,12 @@ def test_a_hub_model_is_pulled_listed_and_removed(store: ModelStore, hub: Hub, f
 
 def test_an_interrupted_download_goes_on_where_it_ended(store: ModelStore, hub: Hub) -> None:
     hub.fault = "cut"
-    failed = pulled(store, hub.url)
+    failed = pulled(store, hub)
     assert (failed.returncode, store.models()) == (2, [])
     assert "the same command goes on" in failed.stderr.splitlines()[-1]
     hub.fault = ""
     hub.requested.clear()
-    result = pulled(store, hub.url)
+    result = pulled(store, hub)
     assert result.returncode == 0, result.stderr
     half = (hub.directory / WEIGHTS).stat().st_size // 2
     assert [start for name, start in hub.requested if name == WEIGHTS] == [half]
@@ -264,7 +263,8 @@ def test_what_cannot_be_pulled_is_one_sentence_and_leaves_no_model(
     hub.fault = fault
     if fault == "lacks weights":
         (hub.directory / WEIGHTS).unlink()
-    result = pulled(store, NOWHERE if fault == "unreachable" else hub.url, *arguments)
+    endpoint = NOWHERE if fault == "unreachable" else hub.url
+    result = pulled(store, hub, *arguments, HF_ENDPOINT=endpoint)
     assert result.returncode == 2
     assert said in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
@@ -293,7 +293,7 @@ def test_no_name_of_a_hub_leaves_the_download(store: ModelStore, hub: Hub, seed:
     hub.hostile = hostile_names(random.Random(seed))
     home = store.directory.parent
     before = files_of(home)
-    result = pulled(store, hub.url)
+    result = pulled(store, hub)
     assert result.returncode == 0, result.stderr
     (model,) = store.models()
     changed = {
@@ -321,7 +321,7 @@ def test_no_more_is_downloaded_than_announced_and_allowed(
     store: ModelStore, hub: Hub, size: object, said: str
 ) -> None:
     hub.sizes[WEIGHTS] = size
-    result = pulled(store, hub.url)
+    result = pulled(store, hub)
     assert (result.returncode, store.models()) == (2, [])
     assert said in result.stderr.splitlines()[-1]
     kept = {file.name for file in store.downloads.rglob("*") if file.is_file()}
@@ -331,21 +331,21 @@ def test_no_more_is_downloaded_than_announced_and_allowed(
 
 def test_what_the_disk_cannot_hold_is_not_begun(store: ModelStore, hub: Hub) -> None:
     hub.sizes[WEIGHTS] = 10**15
-    result = pulled(store, hub.url, "--max-size", "2PB")
+    result = pulled(store, hub, "--max-size", "2PB")
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1].endswith(" free")
     assert not any(name for name, _ in hub.requested if name)
 
 
 def test_a_model_of_another_account_is_replaced_only_if_asked(store: ModelStore, hub: Hub) -> None:
-    assert pulled(store, hub.url).returncode == 0
+    assert pulled(store, hub).returncode == 0
     hub.requested.clear()
     base = ("models", "--models-dir", str(store.directory), "pull", "other/opus-mt-en-zh")
-    refused = in_process(store.directory.parent, hub.url, *base)
+    refused = in_process(store.directory.parent, hub, *base)
     assert (refused.returncode, refused.stdout, hub.requested) == (2, "", [])
     assert "is from someone, not from other" in refused.stderr
     assert "`dragoman models pull --replace`" in refused.stderr
-    replaced = in_process(store.directory.parent, hub.url, *base, "--replace")
+    replaced = in_process(store.directory.parent, hub, *base, "--replace")
     assert replaced.returncode == 0, replaced.stderr
     (model,) = store.models()
     assert model.info.origin["source"] == "other/opus-mt-en-zh"
@@ -353,7 +353,7 @@ def test_a_model_of_another_account_is_replaced_only_if_asked(store: ModelStore,
 
 def test_two_pulls_at_once_both_end_well(store: ModelStore, hub: Hub) -> None:
     threads = ThreadPoolExecutor(2)
-    results = list(threads.map(lambda _: pulled(store, hub.url), range(2)))
+    results = list(threads.map(lambda _: pulled(store, hub), range(2)))
     threads.shutdown()
     assert [result.returncode for result in results] == [0, 0], [one.stderr for one in results]
     assert [model.name for model in store.models()] == ["opus-mt-en-zh"]

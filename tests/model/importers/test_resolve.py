@@ -31,8 +31,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def foreign(tmp_path: Path, originals: dict[str, Original]) -> Path:
-    return Path(shutil.copytree(originals["nllb"].directory, tmp_path / "nllb"))
+def foreign(tmp_path: Path, random_originals: dict[str, Original]) -> Path:
+    return Path(shutil.copytree(random_originals["nllb"].directory, tmp_path / "nllb"))
 
 
 def test_a_foreign_model_is_imported_once_and_again_when_it_changes(
