@@ -6,15 +6,12 @@ what wires a process reads this record; everything else gets plain values.
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import os
 import re
 import tomllib
-import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -23,12 +20,10 @@ from pydantic import (
     Field,
     FilePath,
     SecretStr,
-    ValidationError,
     field_validator,
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -36,7 +31,6 @@ from pydantic_settings import (
     PydanticBaseSettingsSource,
     SecretsSettingsSource,
     SettingsConfigDict,
-    SettingsError,
 )
 
 from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
@@ -45,11 +39,6 @@ from model.decoding.sentence import LEAST_SOURCE_TOKENS
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
 _HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]{1,255}")
-_OTHER_VARIABLES = (
-    *("DRAGOMAN_INSTRUCTION_SET", "DRAGOMAN_REPLICAS", "DRAGOMAN_MAX_REPLICAS"),
-    *("DRAGOMAN_TARGET_REQUESTS", "DRAGOMAN_CPUS", "DRAGOMAN_GPUS"),
-)
-"""Of the CPU engine, and of a deployment on Ray."""
 DEVICE_PATTERN = r"^(auto|cpu|cuda(:\d{1,3}(,\d{1,3})*)?)$"
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
 LogFormat = Literal["auto", "json", "text"]
@@ -349,52 +338,6 @@ def default_models_directory() -> Path:
     """In the user's XDG data directory."""
     base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     return Path(base) / "dragoman" / "models"
-
-
-_Settings = TypeVar("_Settings", bound=Settings)
-
-
-def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
-    """Settings from `given` and the other sources; raises ValueError with one sentence."""
-    _require_known_variables(kind)
-    try:
-        with warnings.catch_warnings(action="error", category=UserWarning):
-            return kind(**given)
-    except ValidationError as error:
-        raise ValueError(_sentence(kind, error.errors()[0])) from None
-    except SettingsError as error:  # pydantic could not read a file
-        reason = error.__cause__ or error
-        if isinstance(reason, UnicodeDecodeError):
-            reason = ValueError(f"a file is not UTF-8: byte {reason.start}")
-        raise ValueError(f"setting secrets_dir: {reason}") from None
-    except UserWarning as warning:  # pydantic would ignore a secret
-        raise ValueError(f"setting secrets_dir: {warning}") from None
-
-
-def _require_known_variables(kind: type[Settings]) -> None:
-    """Raises ValueError for a DRAGOMAN_ variable that is no setting; its value may be a secret."""
-    names = [f"DRAGOMAN_{name.upper()}" for name in kind.model_fields]
-    for given in os.environ:
-        name = given.upper()
-        if name.startswith("DRAGOMAN_") and name not in (*names, *_OTHER_VARIABLES):
-            nearest = difflib.get_close_matches(name, names, n=1)
-            hint = f"; did you mean {nearest[0]}?" if nearest else ""
-            raise ValueError(f"the variable {given} is no setting{hint}")
-
-
-def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
-    """The message and the value received; omits values of secrets, even if the name is misspelt."""
-    message = error["msg"].removeprefix("Value error, ")
-    if not error["loc"]:
-        return message
-    name = ".".join(map(str, error["loc"]))
-    nearest = difflib.get_close_matches(str(error["loc"][0]), kind.model_fields, n=1)
-    is_secret = bool(nearest) and _is_secret(kind.model_fields[nearest[0]])
-    return f"setting {name}: {message}" + ("" if is_secret else f" (got {error['input']!r})")
-
-
-def _is_secret(field: FieldInfo) -> bool:
-    return SecretStr in (field.annotation, *get_args(field.annotation))
 
 
 class _Secrets(SecretsSettingsSource):

@@ -1,0 +1,66 @@
+"""Reads the settings of a process; what is wrong with them is one sentence."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_args
+
+from pydantic import SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import SettingsError
+
+from service.settings import Settings
+
+_OTHER_VARIABLES = (
+    *("DRAGOMAN_INSTRUCTION_SET", "DRAGOMAN_REPLICAS", "DRAGOMAN_MAX_REPLICAS"),
+    *("DRAGOMAN_TARGET_REQUESTS", "DRAGOMAN_CPUS", "DRAGOMAN_GPUS"),
+)
+"""Of the CPU engine, and of a deployment on Ray."""
+_Settings = TypeVar("_Settings", bound=Settings)
+
+
+def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
+    """Settings from `given` and the other sources; raises ValueError with one sentence."""
+    _require_known_variables(kind)
+    try:
+        with warnings.catch_warnings(action="error", category=UserWarning):
+            return kind(**given)
+    except ValidationError as error:
+        raise ValueError(_sentence(kind, error.errors()[0])) from None
+    except SettingsError as error:  # pydantic could not read a file
+        reason = error.__cause__ or error
+        if isinstance(reason, UnicodeDecodeError):
+            reason = ValueError(f"a file is not UTF-8: byte {reason.start}")
+        raise ValueError(f"setting secrets_dir: {reason}") from None
+    except UserWarning as warning:  # pydantic would ignore a secret
+        raise ValueError(f"setting secrets_dir: {warning}") from None
+
+
+def _require_known_variables(kind: type[Settings]) -> None:
+    """Raises ValueError for a DRAGOMAN_ variable that is no setting; its value may be a secret."""
+    names = [f"DRAGOMAN_{name.upper()}" for name in kind.model_fields]
+    for given in os.environ:
+        name = given.upper()
+        if name.startswith("DRAGOMAN_") and name not in (*names, *_OTHER_VARIABLES):
+            nearest = difflib.get_close_matches(name, names, n=1)
+            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            raise ValueError(f"the variable {given} is no setting{hint}")
+
+
+def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
+    """The message and the value received; omits values of secrets, even if the name is misspelt."""
+    message = error["msg"].removeprefix("Value error, ")
+    if not error["loc"]:
+        return message
+    name = ".".join(map(str, error["loc"]))
+    nearest = difflib.get_close_matches(str(error["loc"][0]), kind.model_fields, n=1)
+    is_secret = bool(nearest) and _is_secret(kind.model_fields[nearest[0]])
+    return f"setting {name}: {message}" + ("" if is_secret else f" (got {error['input']!r})")
+
+
+def _is_secret(field: FieldInfo) -> bool:
+    return SecretStr in (field.annotation, *get_args(field.annotation))
