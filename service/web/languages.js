@@ -6,6 +6,8 @@ import { locale, t } from "./i18n.js";
 /** @typedef {{code: string, name: string, targets: string[]}} Language */
 
 export const AUTO = "auto";
+/** More are searched, not looked through. */
+export const MOST_IN_MENU = 20;
 const RIGHT_TO_LEFT = new Set(["ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "ug", "ur", "yi"]);
 const RIGHT_TO_LEFT_SCRIPTS = new Set(["Adlm", "Arab", "Hebr", "Nkoo", "Rohg", "Syrc", "Thaa"]);
 
@@ -56,6 +58,8 @@ export class Languages {
   #isChosen = false;
   /** `spoken` before the last choice. */
   #before = "";
+  /** @type {import("./parts/language_search.js").LanguageSearch[]} in the place of long menus */
+  #searches = [];
 
   /** @param {() => void} changed */
   constructor(changed) {
@@ -109,6 +113,14 @@ export class Languages {
   }
 
   /**
+   * Puts a search in the place of each menu.
+   * @param {typeof import("./parts/language_search.js").LanguageSearch} LanguageSearch
+   */
+  searchWith(LanguageSearch) {
+    this.#searches = [this.#from, this.#to].map((menu) => new LanguageSearch(menu));
+  }
+
+  /**
    * Sets both languages.
    * @param {string} from
    * @param {string} to
@@ -157,6 +169,7 @@ export class Languages {
     this.#to.value = other || (targets.includes(this.#wanted) ? this.#wanted : (near ?? ""));
     this.#swap.disabled = !this.canSwap;
     this.#before = this.spoken;
+    for (const search of this.#searches) search.show();
   }
 
   /** @param {string} code */

@@ -6,7 +6,8 @@ import { wireButtons } from "./buttons.js";
 import { debounced } from "./dom.js";
 import { Extras } from "./extras.js";
 import { fillTexts, locale, t } from "./i18n.js";
-import { AUTO, Languages, nameOf } from "./languages.js";
+import { AUTO, Languages, MOST_IN_MENU, nameOf } from "./languages.js";
+import { part, whenLoaded } from "./lazy.js";
 import { wireMenus } from "./menus.js";
 import { Options } from "./options.js";
 import { Pane } from "./pane.js";
@@ -87,6 +88,7 @@ const panels = new Panels({
   canSwap: () => languages.canSwap,
   isCurrent: () => translation.isCurrent,
 });
+const searching = part(() => import("./parts/language_search.js"));
 const start = new Start((all, limits) => {
   asking.limits = limits;
   options.limit(limits.max_beam_size);
@@ -95,6 +97,7 @@ const start = new Start((all, limits) => {
   const served = new Set(all.flatMap(({ targets }) => targets));
   const chosen = [linked.target, to].find((code) => served.has(code)) ?? "";
   languages.fill(all, linked.source || from || AUTO, chosen || locale(), Boolean(chosen));
+  if (served.size > MOST_IN_MENU) void whenLoaded(searching, (found) => languages.searchWith(found.LanguageSearch), status);
   status.clear();
   translation.speak();
   asking.change();

@@ -83,6 +83,19 @@ def test_axe_finds_nothing_in_the_parts(page: Page, site: Site, colours: str) ->
     expect_no_violations(page, "key")
 
 
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_axe_finds_nothing_in_a_long_list_of_languages(
+    page: Page, many_languages: Site, colours: str
+) -> None:
+    page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
+    visit(page, many_languages)
+    page.locator("#to-search").click()
+    expect(page.get_by_role("option")).not_to_have_count(0)
+    expect_no_violations(page, "open")
+    page.locator("#to-search").fill("Klingon")
+    expect_no_violations(page, "nothing found")
+
+
 def show_files_and_formatted_text(page: Page) -> None:
     """A file that is translated, one that is refused, and a text with a list and a link."""
     choose(page, ("letter.txt", b"A day."), ("photo.jpeg", b"x"))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+MANY_LANGUAGES = "af ar bg cs da de el es fa fi fr he hi hu it ja ko nl no pl pt ro ru sd sv zh"
 
 
 @dataclass
@@ -84,6 +85,14 @@ def make_site() -> Iterator[MakeSite]:
 @pytest.fixture
 def site(make_site: MakeSite) -> Site:
     return make_site()
+
+
+@pytest.fixture
+def many_languages(make_site: MakeSite) -> Site:
+    """A server with more languages than one looks through."""
+    return make_site(
+        pairs=[pair for code in MANY_LANGUAGES.split() for pair in (("en", code), (code, "en"))]
+    )
 
 
 @pytest.fixture(scope="session")

@@ -95,6 +95,61 @@ def test_the_target_follows_the_language_of_the_text_but_no_guess_from_a_few_let
     page.context.close()
 
 
+def test_a_language_is_found_in_a_long_list_by_any_of_its_names_and_codes(
+    page: Page, many_languages: Site
+) -> None:
+    visit(page, many_languages, target="fr")
+    field = page.get_by_role("combobox", name="Translate to")
+    expect(field).to_have_value("French")
+    first = page.get_by_role("listbox", name="Translate to").get_by_role("option").first
+    for query, name in (
+        *(
+            (query, "German")
+            for query in ("de", "deu", "ger", "deu_Latn", "GERMAN", "Deut", "德语")
+        ),
+        *((query, "Spanish") for query in ("espanol", "español", "spanis", "西班牙")),
+        *(("中文", "Chinese"), ("zho", "Chinese"), ("tradit", "Traditional Chinese")),
+        *(("nor", "Norwegian"), ("pers", "Persian"), ("русс", "Russian"), ("ελλ", "Greek")),
+    ):
+        field.fill(query)
+        expect(first).to_have_text(name)
+        expect(first).to_have_attribute("aria-selected", "true")
+    field.fill("Klingon")
+    expect(page.get_by_text("This server does not have this language.")).to_be_visible()
+    field.press("Enter")
+    field.press("Escape")
+    expect(field).to_have_value("French")
+
+
+def test_a_long_list_of_languages_is_used_by_keyboard_and_by_pointer(
+    page: Page, many_languages: Site
+) -> None:
+    visit(page, many_languages, target="fr")
+    source, target = (
+        page.get_by_role("combobox", name=f"Translate {end}") for end in ("from", "to")
+    )
+    page.locator("#from-search").focus()
+    page.keyboard.press("ArrowDown")
+    expect(source).to_have_attribute("aria-expanded", "true")
+    active = page.locator(f"#{source.get_attribute('aria-activedescendant')}")
+    expect(active).to_have_text("English")
+    page.keyboard.press("PageUp")
+    page.keyboard.press("Enter")
+    expect(source).to_have_value("Auto-detect")
+    target.click()
+    page.get_by_role("option", name="Italian").click()
+    expect(target).to_have_value("Italian")
+    expect(page.get_by_role("listbox")).to_have_count(0)
+    target.focus()
+    page.keyboard.type("polnisch")
+    page.keyboard.press("Tab")
+    expect(target).to_have_value("Polish")
+    expect(page.locator("#source")).to_be_focused()
+    translate(page, "the end of the day")
+    page.locator("#swap").click()
+    expect(target).to_have_value("English")
+
+
 def test_swapping_translates_the_translation(page: Page, site: Site) -> None:
     visit(page, site, source="zh", target="en")
     translate(page, "abc")
@@ -166,7 +221,7 @@ def test_a_language_that_is_not_offered_is_named(page: Page, site: Site) -> None
     expect(page.locator("#status-text")).to_have_text(told)
     expect_stale(page, "HELLO YOU")
     choose(page, ("a.txt", "Où est la gare ?".encode()))
-    expect(page.locator("#files .is-wrong")).to_have_text(told)
+    expect(page.locator("#files .is-wrong")).to_have_text(told, timeout=20_000)
 
 
 def test_a_reload_keeps_the_text_and_the_focus(page: Page, site: Site) -> None:

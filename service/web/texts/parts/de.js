@@ -36,6 +36,7 @@ export default {
   fileDone: "fertig", fileSave: "{name} speichern", fileRemove: "{name} entfernen", fileUnreachable: "Der Server ist nicht erreichbar.",
   suggest: "Vorschlagen", suggestLabel: "Eine bessere Übersetzung", suggestSend: "Vorschlag senden",
   suggested: "Danke. Der Vorschlag gilt, sobald er freigegeben ist.",
+  noLanguage: "Diese Sprache hat der Server nicht.",
   oneWord: "Die wahrscheinlichsten Übersetzungen dieses Wortes",
   fileSaveAs: "{suffix}-Dateien werden nicht gelesen. Speichern Sie sie als {format}.",
   fileFormat: "Diese Art Datei wird nicht unterstützt. Möglich: {formats}",

@@ -34,6 +34,7 @@ export default {
   fileDone: "done", fileSave: "Save {name}", fileRemove: "Remove {name}", fileUnreachable: "The server cannot be reached.",
   suggest: "Suggest", suggestLabel: "A better translation", suggestSend: "Send the suggestion",
   suggested: "Thank you. The suggestion is used once it is approved.",
+  noLanguage: "This server does not have this language.",
   oneWord: "The likeliest translations of this word",
   fileSaveAs: "{suffix} files are not read. Save this one as {format}.",
   fileFormat: "This kind of file is not supported. Possible: {formats}",
