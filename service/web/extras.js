@@ -19,12 +19,15 @@ import { load } from "./storage.js";
  *   hop(): {from: string, to: string},
  *   sentence(word: Word): {sentence: Sentence, index: number} | null,
  *   sources(): string[],
+ *   taken(): string,
+ *   begun(index: number): string,
  *   begin(index: number, text: string): void,
  *   change(isComposing?: boolean): void,
  *   translate(): void,
  * }} Page
  *   otherFormat: the suffix that a file of this one must be saved as, or ""
  *   sources: the sentences of the shown translation's text
+ *   taken: the text of a sentence that was taken from the other translations, or ""; begun: what a sentence had to begin with, or ""
  *   pair: the chosen languages; hop: those between which the sentences are translated, which a pivot changes
  */
 

@@ -72,6 +72,8 @@ const page = {
   translate: () => asking.translate(),
   pair: () => ({ from: languages.spoken || languages.from, to: languages.to }),
   hop: () => ({ from: translation.details?.pivot?.language || languages.spoken || languages.from, to: languages.to }),
+  taken: () => translation.taken,
+  begun: (index) => translation.begun(index),
   sources: () => (translation.details?.sentences ?? []).map(({ source }) => source),
   sentence(word) {
     if (translation.details?.pivot) return null;

@@ -29,7 +29,7 @@ export class Translation {
   #streamed = "";
   /** Whether it is of a text that is not the one that stands there now. */
   isStale = false;
-  /** @type {{answer: Answer, fields: Fields} | null} */
+  /** @type {{answer: Answer, fields: Fields, isTaken: boolean} | null} isTaken: it is one of the other translations */
   #shown = null;
 
   /** @param {Parts} parts */
@@ -50,6 +50,16 @@ export class Translation {
   /** Everything the server says about its sentences. */
   get details() {
     return this.#shown?.answer.details?.[0];
+  }
+
+  /** Its text, if it is of one sentence and was taken from the other translations; else "". */
+  get taken() {
+    return this.#shown?.isTaken && this.details?.sentences.length === 1 ? this.#parts.pane.plain : "";
+  }
+
+  /** What a sentence of it had to begin with. @param {number} index */
+  begun(index) {
+    return this.#shown?.fields.target_prefix?.[index] ?? "";
   }
 
   /** The source with its formatting, if the translation was asked for with it. */
@@ -94,10 +104,11 @@ export class Translation {
    * Shows the whole.
    * @param {Answer} answer
    * @param {Fields} fields
+   * @param {boolean} [isTaken] whether it is one of the other translations
    */
-  show(answer, fields) {
+  show(answer, fields, isTaken = false) {
     const { pane, status, announcer, languages, again, wanted } = this.#parts;
-    this.#shown = { answer, fields };
+    this.#shown = { answer, fields, isTaken };
     status.clear();
     const { rich } = this;
     if (rich) pane.showNodes(rich.nodesOf(answer.translatedText));
@@ -116,7 +127,7 @@ export class Translation {
 
   /** Shows it again, in another language of the page. */
   refresh() {
-    if (this.#shown) this.show(this.#shown.answer, this.#shown.fields);
+    if (this.#shown) this.show(this.#shown.answer, this.#shown.fields, this.#shown.isTaken);
   }
 
   /** Shows nothing. */
@@ -189,7 +200,7 @@ export class Translation {
     if (!this.#shown || this.isStale) return;
     const { answer, fields } = this.#shown;
     const others = (answer.alternatives ?? []).filter((other) => other !== text);
-    this.show({ ...answer, translatedText: text, alternatives: [answer.translatedText, ...others] }, fields);
+    this.show({ ...answer, translatedText: text, alternatives: [answer.translatedText, ...others] }, fields, true);
     byId("alternatives", HTMLElement).querySelector("button")?.focus();
   }
 }

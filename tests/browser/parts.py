@@ -342,12 +342,15 @@ def test_the_attention_is_stepped_through_token_by_token(page: Page, site: Site)
     assert picture.evaluate("({parentElement: p}) => p.scrollHeight <= p.clientHeight")
 
 
-def test_the_model_is_shown_beside_an_alternative_too(page: Page, site: Site) -> None:
+def test_the_model_is_shown_at_the_alternative_that_was_taken(page: Page, site: Site) -> None:
+    """The fake model goes on after the beginning that it is given."""
     visit(page, site)
     translate(page, "A day.")
-    page.locator("#alternatives button").first.click()
     open_tab(page, "model")
-    expect(page.locator(".attention")).to_be_visible()
+    stepper = page.locator(".stepper")
+    expect(stepper).to_contain_text(f"of {len('A DAY.') + 1}")
+    page.locator("#alternatives button").first.click()
+    expect(stepper).to_contain_text(f"of {len('A DAY.*A DAY.') + 1}")
 
 
 def test_the_search_grows_as_a_tree(page: Page, site: Site) -> None:

@@ -81,7 +81,9 @@ export class Study {
   async #load() {
     const text = this.#page.sources()[this.#index];
     const { from: source, to: target } = this.#page.hop();
-    const wanted = JSON.stringify([this.#view, text, source, target, document.documentElement.lang]);
+    const begun = this.#page.begun(this.#index);
+    const target_prefix = this.#view === "attention" ? this.#page.taken() || begun : begun;
+    const wanted = JSON.stringify([this.#view, text, source, target, target_prefix, document.documentElement.lang]);
     if (wanted === this.#shown) return;
     this.#shown = wanted;
     this.#asking.abort();
@@ -90,7 +92,7 @@ export class Study {
     this.#body.setAttribute("aria-busy", "true");
     if (!this.#body.childElementCount) this.#say(t("studyLoading"));
     try {
-      const fields = { q: text, source, target, details: this.#view };
+      const fields = { q: text, source, target, target_prefix, details: this.#view };
       const answer = await post("translate", fields, this.#asking.signal);
       this.#show(answer.details[0].sentences[0]);
     } catch (error) {
