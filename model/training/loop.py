@@ -117,8 +117,7 @@ class Trainer:
         """
         try:
             with self._explained():
-                while not self._is_finished():
-                    self._run_epoch()
+                self._run_epochs()
                 return self._finish()
         finally:
             self._lock.release()
@@ -164,9 +163,7 @@ class Trainer:
         is_stale = 0 < self.table.patience <= self.progress.stale_validations
         return self.progress.step >= self.table.max_steps or is_stale
 
-    def _run_epoch(self) -> None:
-        epoch = self.train_batches.epoch(self.table.seed, self.progress.epoch)
-        groups = list(_groups(epoch, self.table.accumulate))
+    def _run_epochs(self) -> None:
         with tqdm(
             desc=self.directory.name,
             total=self.table.max_steps,
@@ -174,10 +171,16 @@ class Trainer:
             unit="step",
             smoothing=0.05,
         ) as bar:
-            for batches in computed_ahead(self._collated, groups[self.progress.batch :]):
-                self._train_step(batches, bar)
-                if self._is_finished():
-                    return
+            while not self._is_finished():
+                self._run_epoch(bar)
+
+    def _run_epoch(self, bar: tqdm[NoReturn]) -> None:
+        epoch = self.train_batches.epoch(self.table.seed, self.progress.epoch)
+        groups = list(_groups(epoch, self.table.accumulate))
+        for batches in computed_ahead(self._collated, groups[self.progress.batch :]):
+            self._train_step(batches, bar)
+            if self._is_finished():
+                return
         self.progress.epoch += 1
         self.progress.batch = 0
 

@@ -22,13 +22,14 @@ from tests.model.training.conftest import MakeTrainer, kill_after, weights_of
 
 @pytest.mark.parametrize("killed_after", [1, 5])
 def test_a_resumed_run_ends_exactly_like_an_unbroken_one(
-    make_trainer: MakeTrainer, killed_after: int
+    make_trainer: MakeTrainer, killed_after: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """States are saved every second step; dropout is on, so the random state counts too."""
     long: dict[str, Any] = {"max_steps": 9, "batch_tokens": 8000, "accumulate": 2, "save_every": 2}
     unbroken = make_trainer("unbroken", **long)
     unbroken.run()
     assert unbroken.progress.epoch >= 2
+    assert capsys.readouterr().err.count("<?, ?step/s]") == 1  # one bar, not one for each epoch
     kill_after(make_trainer("broken", **long), killed_after)
     resumed = make_trainer("broken", **long)
     assert resumed.progress.step == killed_after // 2 * 2
