@@ -180,6 +180,7 @@ def _inputs(files: Sequence[Path], is_plain: bool, failures: Failures) -> Sequen
 
 def _input(file: Path, is_plain: bool) -> _Input:
     """Raises ValueError if the file's ending is unknown."""
+    from service.corpora.compression import compression_of
     from service.documents.formats import SAVE_AS, format_of
     from service.errors import UnsupportedFile
 
@@ -190,6 +191,8 @@ def _input(file: Path, is_plain: bool) -> _Input:
         return _Input(file, format_of(file.name))
     except UnsupportedFile as error:
         hint = "" if suffix in SAVE_AS else "; --plain reads it as plain text"
+        if compression_of(file) != "none":
+            hint = "; --format text reads its lines"
         raise ValueError(f"{file}: {error}{hint}") from None
 
 

@@ -287,14 +287,23 @@ def test_a_path_that_is_no_file_is_refused(
         assert_refused(commands_with("fifo")[place], "fifo")
 
 
-@pytest.mark.parametrize("name", ["a.toml", "a.TTML", "a.b.tex", "a.log", "a.1", "a.rtf"])
+@pytest.mark.parametrize(
+    ("name", "hints"),
+    [
+        *(
+            (f"a{ending}", ("--plain", ".txt, .md, "))
+            for ending in (".toml", ".TTML", ".log", ".1")
+        ),
+        *(("a.b.tex", ("--plain",)), ("a.rtf", ("as .docx",))),
+        *(("a.txt.gz", ("--format text",)), ("a.tsv.GZ", ("--format text",))),
+    ],
+)
 def test_a_file_of_an_unknown_ending_is_refused_before_anything_is_written(
-    name: str, tmp_path: Path
+    name: str, hints: Sequence[str], tmp_path: Path
 ) -> None:
     path, out = tmp_path / name, tmp_path / "out"
     path.write_text("a: I like coffee.\n")
-    hint = ("--plain", ".txt, .md, ") if name != "a.rtf" else ("as .docx",)
-    assert_refused([*TRANSLATE, str(path), "-o", f"{out}/"], f"{path}: ", *hint)
+    assert_refused([*TRANSLATE, str(path), "-o", f"{out}/"], f"{path}: ", *hints)
     assert not out.exists()
 
 
