@@ -15,7 +15,7 @@ import psutil
 from model.backends.control_groups import free_in_control_groups
 from model.decoding.decoder import Capacity, Precision
 from model.network.config import ModelConfig
-from model.network.parameters import weight_shapes
+from model.network.parameters import num_weights, weight_shapes
 
 _HYPOTHESIS_BYTES = 24
 """Of a token of each live hypothesis of a slot: an id and a log-probability, and the same of a
@@ -49,7 +49,7 @@ def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision
 
 def weight_bytes(config: ModelConfig, precision: Precision) -> int:
     """Bytes of the weights as PyTorch holds them."""
-    return _num_weights(weight_shapes(config)) * _bytes_of(precision)
+    return num_weights(config) * _bytes_of(precision)
 
 
 def packed_bytes(config: ModelConfig, precision: Precision) -> int:

@@ -24,6 +24,11 @@ def weight_shapes(config: ModelConfig) -> dict[str, Shape]:
     return dict(_weight_shapes(config))
 
 
+def num_weights(config: ModelConfig) -> int:
+    """Of the whole network."""
+    return sum(math.prod(shape) for shape in weight_shapes(config).values())
+
+
 def _weight_shapes(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
     width = config.d_model
     sides = {"src": config.src_vocab_size, "tgt": config.tgt_vocab_size}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ from model.backends.memory import free_bytes, full_bytes
 from model.checkpoint import open_checkpoint
 from model.checkpoint.reference import load_checkpoint
 from model.decoding.decoder import Capacity
-from model.network.parameters import weight_shapes
+from model.network.parameters import num_weights
 from model.network.transformer import Transformer, initialise
 from model.text.normalisation import normalise
 from model.text.reserved import reserved_pieces
@@ -65,7 +64,7 @@ def require_memory(recipe: Recipe, tokenizer: Tokenizer, device: torch.device) -
     config = recipe.model_config(tokenizer.target_vocab_size)
     limit = config.max_positions
     capacity = Capacity(VALIDATION_SLOTS, VALIDATION_SLOTS, limit, limit)
-    weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
+    weights = num_weights(config)
     needed = _BYTES_A_WEIGHT * weights
     if any(corpus.dev for corpus in recipe.data.corpora):
         needed += full_bytes(config, capacity, 1, "float32")

@@ -11,10 +11,16 @@ from typing import NamedTuple
 from model.backends.cores import num_cores
 from model.backends.devices import has_pytorch, may_have_gpu
 from model.backends.memory import free_bytes
+from model.checkpoint import read_info
+from model.importers.resolve import resolve_checkpoint
+from model.network.parameters import num_weights
 from service.models.loading import StartupError, memory_limit, placement_of
+from service.models.store import ModelStore
 from service.settings import Settings
 
-_CORES_OF_AN_ENGINE = 4
+_CORES_OF_AN_ENGINE, _CORES_IF_SMALL = 4, 2
+_MOST_WEIGHTS_IF_SMALL = 40_000_000
+"""Of the largest model. A step of a small one is too short to divide among more cores."""
 _FRONT_ENDS_OF_A_GPU = 8
 HUB = "hub"
 """The name of the process that counts and keeps what is common to several front ends."""
@@ -49,13 +55,28 @@ def topology_of(settings: Settings) -> Topology:
     placement = placement_of(settings)
     if cores == 1 or not (placement.is_native or settings.engines):
         return Topology([])
-    count, num_front_ends = settings.engines or math.ceil(cores / _CORES_OF_AN_ENGINE), 1
+    count, num_front_ends = settings.engines or _usual_engines(settings, cores), 1
     if settings.models_dir is None:
         num_front_ends = settings.front_ends or count
     else:  # what is free is measured once, so that all plan with the same
         settings = settings.model_copy(update={"memory_limit": memory_limit(settings)})
     engines = [settings_of_engine(settings, count)] * count
     return Topology(engines, num_front_ends, placement.is_native)
+
+
+def _usual_engines(settings: Settings, cores: int) -> int:
+    """Raises StartupError if a model cannot be read."""
+    try:
+        infos = [read_info(resolve_checkpoint(path)) for path in settings.pinned_models]
+        if settings.models_dir is not None:
+            stored = ModelStore(settings.models_dir).contents().models.values()
+            infos += [model.info for model in stored]
+    except (ValueError, OSError) as error:
+        raise StartupError(str(error)) from error
+    largest = max((num_weights(info.architecture) for info in infos), default=0)
+    if largest <= _MOST_WEIGHTS_IF_SMALL:
+        return max(1, cores // _CORES_IF_SMALL)
+    return math.ceil(cores / _CORES_OF_AN_ENGINE)
 
 
 def _found_device() -> str:

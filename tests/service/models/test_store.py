@@ -30,12 +30,14 @@ with ModelStore(Path(sys.argv[1])).scratch() as scratch:
 """
 
 
-def write_checkpoint(directory: Path, name: str) -> Path:
-    """What a store reads of a checkpoint."""
+def write_checkpoint(directory: Path, name: str, **architecture: int) -> Path:
+    """What a store reads of a checkpoint. `architecture`: what differs from that of zh-en."""
     config = json.loads((bundled_checkpoint("zh-en") / CONFIG_FILE).read_text("utf-8"))
+    config["name"] = name
+    config["architecture"] |= architecture
     checkpoint = directory / "checkpoint"
     checkpoint.mkdir()
-    (checkpoint / CONFIG_FILE).write_text(json.dumps({**config, "name": name}), encoding="utf-8")
+    (checkpoint / CONFIG_FILE).write_text(json.dumps(config), encoding="utf-8")
     (checkpoint / config["tokenizer"]["source"]).touch()
     save_file({}, checkpoint / WEIGHTS_FILE)
     write_sums(checkpoint, {file.name: file for file in checkpoint.iterdir()})

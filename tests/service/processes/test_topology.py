@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,20 @@ from service.processes.topology import (
     settings_of_front_end,
     topology_of,
 )
-from service.settings import Settings
+from service.settings import BUNDLED, Settings
+from tests.service.models.test_store import write_checkpoint
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """One with a model of the bundled ones' size, and one with a model of OPUS-MT's beside it."""
+    small, large = tmp_path_factory.mktemp("small"), tmp_path_factory.mktemp("large")
+    for store in (small, large):
+        write_checkpoint(store, "small").rename(store / "small")
+    write_checkpoint(large, "large", d_model=512, d_ff=2048, n_decoder_layers=6).rename(
+        large / "large"
+    )
+    return {"small": small, "large": large}
 
 
 def on_cpu(**changes: Any) -> Topology:
@@ -23,13 +37,26 @@ def on_cpu(**changes: Any) -> Topology:
 
 
 @pytest.mark.parametrize(
-    ("threads", "count"), [(1, 0), (2, 1), (4, 1), (5, 2), (8, 2), (16, 4), (64, 16)]
+    ("threads", "of_small", "of_large"),
+    [(1, 0, 0), (2, 1, 1), (3, 1, 1), (4, 2, 1), (5, 2, 2), (8, 4, 2), (16, 8, 4), (64, 32, 16)],
 )
-def test_each_four_cores_have_an_engine_and_one_core_one_process(threads: int, count: int) -> None:
-    engines, num_front_ends, shares_weights = on_cpu(threads=threads)
-    assert len(engines) == count
-    assert num_front_ends == max(1, count)
-    assert shares_weights
+def test_the_largest_model_decides_how_many_engines_divide_the_cores(
+    threads: int, of_small: int, of_large: int, stores: Mapping[str, Path]
+) -> None:
+    """One core has one process."""
+    for model, count in {"bundled": of_small, "large": of_large}.items():
+        paths = BUNDLED if model == "bundled" else (BUNDLED[0], stores[model] / model)
+        engines, num_front_ends, shares_weights = on_cpu(threads=threads, model=paths)
+        assert len(engines) == count
+        assert num_front_ends == max(1, count)
+        assert shares_weights
+    for name, count in {"small": of_small, "large": of_large}.items():
+        assert len(on_cpu(threads=threads, models_dir=stores[name]).engines) == count
+
+
+def test_a_model_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StartupError, match="holds no config.json"):
+        on_cpu(model=[tmp_path])
 
 
 def test_the_settings_choose() -> None:
@@ -40,10 +67,10 @@ def test_the_settings_choose() -> None:
 
 def test_models_on_demand_have_one_front_end_and_a_limit_that_all_know(tmp_path: Path) -> None:
     engines, num_front_ends, _ = on_cpu(models_dir=tmp_path, front_ends=3)
-    assert (len(engines), num_front_ends) == (2, 1)
+    assert (len(engines), num_front_ends) == (4, 1)
     assert len({engine.memory_limit for engine in engines}) == 1
     assert engines[0].memory_limit > 0
-    (engine,), _, _ = on_cpu(models_dir=tmp_path, threads=4, memory_limit=10**9)
+    (engine,), _, _ = on_cpu(models_dir=tmp_path, threads=2, memory_limit=10**9)
     assert engine.memory_limit == 10**9
     assert not on_cpu(models_dir=tmp_path, threads=1).engines
     assert not on_cpu(models_dir=tmp_path, device="cuda").engines
