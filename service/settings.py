@@ -123,11 +123,10 @@ class Settings(_Described):
     """Do everything in one process."""
     engines: Annotated[int, Field(ge=0, le=256)] = 0
     """Engine processes, each with a share of cores, GPU memory and limits. 0: one for each GPU,
-    else for each two cores, or four if a model is large; none with PyTorch on a CPU. With
-    models_dir a GPU has none."""
+    else for each two cores, or four if a model is large; none with PyTorch on a CPU."""
     front_ends: Annotated[int, Field(ge=0, le=256)] = 0
     """Processes for HTTP and texts. 0: one for each engine; for a GPU eight, at most half of the
-    cores. With models_dir there is one."""
+    cores."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads of the model. 0: one per core, within the container's share."""
     workers: Annotated[int, Field(ge=0, le=64)] = 0

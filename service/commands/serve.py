@@ -134,10 +134,8 @@ def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
         _warn_if_not_compiled(shared)
         for model in shared:
             model.read_weights()
-    models = describe_models(settings) if shared is None else shared
+    models = describe_models(topology.engines[0]) if shared is None else shared
     num_front_ends = topology.num_front_ends
-    if settings.front_ends > num_front_ends:
-        _logger.warning("models on demand have one front end, not %d", settings.front_ends)
     listeners = {
         f"front-end-{i}": own for i, own in enumerate(_listeners(settings, num_front_ends))
     }

@@ -11,6 +11,9 @@ from service.engine.sentence_engine import SentenceEngine
 class PooledEngine(SentenceEngine):
     """The engine of a model that comes into memory and leaves it."""
 
+    used_seconds: float = 0.0
+    """When the last request of another process arrived, on the monotonic clock."""
+
     @property
     @abstractmethod
     def is_ready(self) -> bool:

@@ -134,6 +134,12 @@ def plan_model(path: Path, info: CheckpointInfo, settings: Settings) -> ModelPla
     return ModelPlan(path, info, placement_of(settings), settings)
 
 
+def plan_elsewhere(path: Path, info: CheckpointInfo, settings: Settings) -> ModelPlan:
+    """The same, for a process whose engines are in others. Of a GPU it is an estimate, in the usual
+    precision."""
+    return ModelPlan(path, info, _placement_elsewhere(settings), settings)
+
+
 def memory_limit(settings: Settings) -> int:
     """Bytes on each device that all models together may take: those of the settings, or else a part
     of the memory that is free on the fullest device. Raises StartupError."""
@@ -165,23 +171,15 @@ def load_models(settings: Settings, beam_size: int | None = None) -> list[Loaded
 def describe_models(settings: Settings) -> list[TranslationModel]:
     """The checkpoints that the settings name, for a process whose engines are in others: it reads
     no weights and uses no GPU. Raises StartupError."""
-    from service.models.runners import ModelPlacement
-
-    placement = ModelPlacement([settings.device], "float32", "eager")
     try:
-        return [_described(path, settings, placement) for path in settings.pinned_models]
+        return [describe(path, settings) for path in settings.pinned_models]
     except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
 
 
 def describe(path: Path, settings: Settings) -> TranslationModel:
-    """The same of a checkpoint of a store. Raises ValueError or OSError, among them CheckpointError
-    for damaged files."""
-    return _described(path, settings, placement_of(settings))
-
-
-def _described(path: Path, settings: Settings, placement: ModelPlacement) -> TranslationModel:
-    """A trace of the search reads the weights each time."""
+    """The same of one checkpoint. A trace of the search reads the weights each time. Raises
+    ValueError or OSError, among them CheckpointError for damaged files."""
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
     from service.models.runners import RunnerFactory
@@ -189,6 +187,7 @@ def _described(path: Path, settings: Settings, placement: ModelPlacement) -> Tra
     def make_factory() -> RunnerFactory:
         return RunnerFactory(checkpoint, placement, settings.max_beam_size)
 
+    placement = _placement_elsewhere(settings)
     checkpoint = open_checkpoint(resolve_checkpoint(path))
     info = checkpoint.info
     return TranslationModel(
@@ -360,6 +359,16 @@ def placement_of(settings: Settings) -> ModelPlacement:
     except ValueError as error:
         raise StartupError(str(error)) from error
     return ModelPlacement(devices, precision, backend, instruction_set)
+
+
+def _placement_elsewhere(settings: Settings) -> ModelPlacement:
+    """The same for a process whose engines are in others, which looks at no GPU."""
+    from service.models.runners import ModelPlacement
+
+    if not settings.device.startswith("cuda"):
+        return placement_of(settings)
+    precision = "float16" if settings.precision == "auto" else settings.precision
+    return ModelPlacement([settings.device], precision, "eager")
 
 
 def _num_workers(settings: Settings, sizes: Sizes, placement: ModelPlacement) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from model.backends.device_lost import DeviceLost
 from service.engine.worker import NICENESS
 from service.models.loading import LoadedModel, StartupError, memory_limit
+from service.models.pool import ModelPool
 from service.models.registry import ModelRegistry
 from service.models.served import Batches
 from service.models.store import ModelStore
@@ -33,7 +34,8 @@ class LocalModels(ModelRegistry[LocalTranslator]):
         num_bytes = sum(model.num_bytes for model in pinned)
         limit = memory_limit(settings) if store else num_bytes
         maker = LocalVersions(ModelShare(settings, limit, len(pinned)), metrics, niceness)
-        super().__init__(settings, maker, [*map(maker.of_setting, pinned)], store, limit)
+        pool = ModelPool[LocalTranslator](limit, settings.max_waiting_sentences)
+        super().__init__(settings, maker, [*map(maker.of_setting, pinned)], store, pool)
         for version in self.pinned:
             try:
                 self.pool.load_now(version.pooled)

@@ -17,39 +17,56 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from logging import INFO
 from typing import Generic, TypeVar
 
 from model.backends.memory import give_memory_back
 from service.engine.pooled_engine import PooledEngine
 from service.engine.ticket import Ticket
 from service.engine.worker import lower_own_priority
-from service.errors import Draining, Loading, NotReady, ServiceError
+from service.errors import Draining, Loading, ServiceError
 from service.models.pooled import (
     LeaseRequest,
     LoadedT,
     LoadRate,
     PooledModel,
+    Reserve,
     Resident,
     ask_to_leave,
+    cannot_load,
+    changed,
+    hold,
+    measure,
 )
 from service.models.sizing import shown_bytes
 from service.translation.leases import ModelChanged
 
 _logger = logging.getLogger(__name__)
-_MOST_WAIT_SECONDS, _AFTER_FAILURE_SECONDS = 60.0, 5.0
+_AFTER_FAILURE_SECONDS = 5.0
 _Result = TypeVar("_Result")
 
 
 class ModelPool(Generic[LoadedT]):
     """Models within a memory limit, in bytes."""
 
-    def __init__(self, limit: int, max_waiting: int) -> None:
-        """`max_waiting`: requests that may wait for a load."""
+    def __init__(
+        self,
+        limit: int,
+        max_waiting: int,
+        max_wait_seconds: float = 60.0,
+        log_level: int = INFO,
+        reserve: Reserve[LoadedT] = lambda _: contextlib.nullcontext(),
+    ) -> None:
+        """`max_waiting`: requests that may wait for a load; `max_wait_seconds`: with others before
+        them; `log_level`: of loads and evictions; `reserve`: inside its block all models of a
+        request have memory elsewhere, if any can."""
         self.limit, self._max_waiting = limit, max_waiting
+        self._max_wait_seconds, self._log_level = max_wait_seconds, log_level
+        self._reserve = reserve
         self.models: Mapping[str, PooledModel[LoadedT]] = {}
-        """The offered version of each model, by name."""
+        """The offered versions, by key."""
         self.num_bytes = 0
         self.is_draining = self._is_started = False
         self._waiting: list[LeaseRequest[LoadedT]] = []
@@ -65,27 +82,27 @@ class ModelPool(Generic[LoadedT]):
 
     @property
     def loaded(self) -> dict[str, LoadedT]:
-        """Those of the offered models that are in memory, by name."""
+        """Those of the offered models that are in memory, by key."""
         return {name: one.resident.loaded for name, one in self.models.items() if one.resident}
 
     @property
     def engines(self) -> dict[str, PooledEngine]:
-        """Those of the offered models in memory, by name."""
+        """Those of the offered models in memory, by key."""
         return {name: model.engine for name, model in self.loaded.items()}
 
     def offer(self, models: Iterable[PooledModel[LoadedT]]) -> None:
         """Offer these versions and no others, from the next request on. A version that is not
         offered any more leaves when the requests that have it end; those that wait for it fail with
         ModelChanged."""
-        before, self.models = self.models, {model.name: model for model in models}
+        before, self.models = self.models, {model.key: model for model in models}
         gone = [model for model in before.values() if not self._is_offered(model)]
-        new = [model for model in self.models.values() if before.get(model.name) is not model]
+        new = [model for model in self.models.values() if before.get(model.key) is not model]
         for waiter in list(self._waiting):
-            if changed := [model for model in waiter.models if model in gone]:
-                self._fail(waiter, _changed(changed[0].name))
+            if lost := [model for model in waiter.models if model in gone]:
+                self._fail(waiter, changed(lost[0].name))
         for model in (*gone, *new):
             self._leave_unless_offered(model)
-            self._measure(model)
+            measure(model, self.models)
 
     def load_now(self, model: PooledModel[LoadedT]) -> None:
         """Load a version in this thread, before `start`. Raises what its loading raises."""
@@ -95,14 +112,9 @@ class ModelPool(Generic[LoadedT]):
         self._note_load(model, time.monotonic() - started)
         self._enter(model, loaded, time.monotonic() - started)
 
-    def adopt(self, model: PooledModel[LoadedT]) -> None:
-        """Take a version into use that others have in memory."""
-        self.num_bytes += model.loadable.num_bytes
-        self._enter(model, model.loadable.open()(), 0.0)
-
     def let_go(self, model: PooledModel[LoadedT]) -> None:
-        """Let a version leave that is not whole any more, and that is loaded again when a request
-        needs it."""
+        """Let a version leave that is not whole any more, or whose memory other processes need. It
+        is loaded again when a request needs it."""
         if model.resident is not None:
             self._leave(model.resident)
 
@@ -159,9 +171,9 @@ class ModelPool(Generic[LoadedT]):
         """
         for name in names:
             if name not in self.models:
-                raise _changed(name)
+                raise changed(name)
         models = [self.models[name] for name in names]
-        residents = self._hold(models)
+        residents = hold(models)
         if residents is None:
             residents = await self._wait(models, ticket)
         try:
@@ -169,15 +181,16 @@ class ModelPool(Generic[LoadedT]):
         finally:
             self._release(residents)
 
-    def _hold(self, models: Sequence[PooledModel[LoadedT]]) -> Sequence[Resident[LoadedT]] | None:
-        """Take a lease of each, or of none if one is not in memory."""
-        residents = [usable for model in models if (usable := model.usable)]
-        if len(residents) < len(models):
-            return None
-        for resident in residents:
-            resident.num_leases += 1
-            resident.used_seconds = time.monotonic()
-        return residents
+    @contextlib.contextmanager
+    def lease_again(self, name: str) -> Iterator[LoadedT]:
+        """One more lease of a model that the caller has a lease of, even if it must leave."""
+        resident = self.models[name].resident
+        assert resident is not None
+        resident.num_leases += 1
+        try:
+            yield resident.loaded
+        finally:
+            self._release([resident])
 
     def _release(self, residents: Sequence[Resident[LoadedT]]) -> None:
         for resident in residents:
@@ -214,7 +227,7 @@ class ModelPool(Generic[LoadedT]):
             raise Draining()
         wanted = {model for waiter in self._waiting for model in waiter.models} | set(models)
         seconds = self._rate.seconds(one.loadable.file_bytes for one in wanted if not one.usable)
-        is_long = seconds > _MOST_WAIT_SECONDS and len(self._waiting) > 0
+        is_long = seconds > self._max_wait_seconds and len(self._waiting) > 0
         if is_long or len(self._waiting) >= self._max_waiting:
             raise Loading(
                 f"{len(self._waiting)} requests wait until models are loaded, which takes "
@@ -227,8 +240,12 @@ class ModelPool(Generic[LoadedT]):
         while self._waiting:
             waiter = self._waiting[0]
             try:
-                for model in waiter.models:
-                    self._held += await self._held_model(model)
+                async with self._load_lock, self._reserve(waiter.models):
+                    for model in waiter.models:
+                        self._held += await self._held_model(model)
+                if waiter in self._waiting and not waiter.granted.done():
+                    self._give(waiter, self._held)  # even if one must leave
+                    self._held = []
                 self._grant()
             except (ServiceError, ModelChanged) as error:
                 self._fail(waiter, error)
@@ -240,16 +257,14 @@ class ModelPool(Generic[LoadedT]):
 
     async def _held_model(self, model: PooledModel[LoadedT]) -> Sequence[Resident[LoadedT]]:
         """A lease of the model, which is loaded first if it must."""
-        while (held := self._hold([model])) is None:
+        while (held := hold([model])) is None:
             if not self._is_offered(model):
-                raise _changed(model.name)
+                raise changed(model.name)
             if model.resident is not None:  # it is leaving
                 self._freed.clear()
                 await self._freed.wait()
                 continue
-            async with self._load_lock:
-                if model.resident is None:
-                    await self._load(model)
+            await self._load(model)
             self._leave_unless_offered(model)
             self._grant()
         return held
@@ -259,10 +274,13 @@ class ModelPool(Generic[LoadedT]):
         for waiter in list(self._waiting):
             if waiter.granted.done():  # it has left
                 self._waiting.remove(waiter)
-            elif (held := self._hold(waiter.models)) is not None:
-                self._waiting.remove(waiter)
-                waiter.residents = held
-                waiter.granted.set_result(None)
+            elif (held := hold(waiter.models)) is not None:
+                self._give(waiter, held)
+
+    def _give(self, waiter: LeaseRequest[LoadedT], held: Sequence[Resident[LoadedT]]) -> None:
+        self._waiting.remove(waiter)
+        waiter.residents = held
+        waiter.granted.set_result(None)
 
     def _fail(self, waiter: LeaseRequest[LoadedT], error: Exception) -> None:
         """Answer one that waits, unless it is answered or has left."""
@@ -275,21 +293,21 @@ class ModelPool(Generic[LoadedT]):
         """Load a version of a model. Raises NotReady. The offered version of the model stays in
         memory meanwhile."""
         if time.monotonic() - model.failed_seconds < _AFTER_FAILURE_SECONDS:
-            raise _cannot_load(model.name)
+            raise cannot_load(model.name)
         model.is_loading = True
         try:
             load, seconds = await self._in_thread(model.loadable.open)
             self.num_bytes += model.loadable.num_bytes
             try:
-                offered = self.models.get(model.name)
-                await self._make_room([offered.resident if offered else None, *self._held])
+                offered = (one.resident for one in self.models.values() if one.name == model.name)
+                await self._make_room([*filter(None, offered), *self._held])
                 loaded, more_seconds = await self._in_thread(load)
             except BaseException:
                 self.num_bytes -= model.loadable.num_bytes
                 raise
         except Exception as error:
             model.note_failure(error)
-            raise _cannot_load(model.name) from error
+            raise cannot_load(model.name) from error
         finally:
             model.is_loading = False
         self._note_load(model, seconds + more_seconds)
@@ -313,34 +331,24 @@ class ModelPool(Generic[LoadedT]):
         model.failure, model.is_damaged = None, False
         self._residents.add(model.resident)
         if self._is_offered(model):  # else it is measured once it is offered
-            self._measure(model)
+            measure(model, self.models)
         if self._is_started:
             size = shown_bytes(model.loadable.num_bytes)
-            _logger.info("the model %s is loaded: %.1f s, %s", model.name, seconds, size)
+            told = model.name, seconds, size
+            _logger.log(self._log_level, "the model %s is loaded: %.1f s, %s", *told)
             loaded.engine.start()
         if self.is_draining:
             loaded.engine.refuse_new_work()
 
     def _is_offered(self, model: PooledModel[LoadedT]) -> bool:
-        return self.models.get(model.name) is model
+        return self.models.get(model.key) is model
 
     def _leave_unless_offered(self, model: PooledModel[LoadedT]) -> None:
         """Let a version leave that was replaced or removed while it was loaded."""
         if model.resident is not None and not self._is_offered(model):
             self._leave(model.resident)
 
-    def _measure(self, model: PooledModel[LoadedT]) -> None:
-        """Set the gauges of the model to its offered version."""
-        offered = self.models.get(model.name)
-        if offered is None:
-            model.metrics.forget_model()
-        elif offered.resident is None:
-            model.metrics.forget_engine()
-        else:
-            gauges = offered.resident.loaded.engine.gauges
-            model.metrics.watch_engine(gauges, offered.resident.num_bytes)
-
-    async def _make_room(self, kept: Sequence[Resident[LoadedT] | None]) -> None:
+    async def _make_room(self, kept: Sequence[Resident[LoadedT]]) -> None:
         """Let models leave until the rest fits. The one that was idle longest goes first; if all
         are in use, the one whose last request is oldest gives no more leases. A replaced version
         leaves before another is loaded. If none may leave, the model that is loaded exceeds the
@@ -355,7 +363,7 @@ class ModelPool(Generic[LoadedT]):
             if not residents:
                 return
             if idle := [resident for resident in residents if not resident.num_leases]:
-                await self._evict(min(idle, key=lambda resident: resident.used_seconds))
+                await self._evict(min(idle, key=lambda resident: resident.last_seconds))
                 continue
             seconds = ask_to_leave(residents)
             with contextlib.suppress(TimeoutError):
@@ -378,20 +386,12 @@ class ModelPool(Generic[LoadedT]):
         model = resident.model
         if model.resident is resident:
             model.resident = None
-            self._measure(model)
+            measure(model, self.models)
         await asyncio.to_thread(resident.loaded.engine.stop)
         self._residents.discard(resident)
         del resident.loaded
         await asyncio.to_thread(give_memory_back)
         self.num_bytes -= resident.num_bytes
         model.metrics.count_eviction()
-        _logger.info("the model %s has left the memory", model.name)
+        _logger.log(self._log_level, "the model %s has left the memory", model.name)
         self._freed.set()
-
-
-def _changed(name: str) -> ModelChanged:
-    return ModelChanged(f"the model {name} has just been removed or replaced")
-
-
-def _cannot_load(name: str) -> NotReady:
-    return NotReady(f"the model {name} cannot be loaded; the server's log says why")

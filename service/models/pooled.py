@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from model.checkpoint import is_damage
 from service.engine.pooled_engine import PooledEngine
+from service.errors import NotReady
 from service.observability.metrics import LoadMetrics
+from service.translation.leases import ModelChanged
 
 
 class Loaded(Protocol):
@@ -19,6 +22,14 @@ class Loaded(Protocol):
 
     @property
     def engine(self) -> PooledEngine: ...
+
+
+class FailedElsewhere(ValueError):
+    """A load that failed in another process, which has counted and logged it."""
+
+    def __init__(self, reason: str, *, is_damage: bool) -> None:
+        super().__init__(reason)
+        self.is_damage = is_damage
 
 
 _logger = logging.getLogger(__name__)
@@ -53,21 +64,33 @@ class Resident(Generic[LoadedT]):
     is_leaving: bool = False
     is_gone: bool = False
 
+    @property
+    def last_seconds(self) -> float:
+        """When it was used last, by a lease or by what has one."""
+        return max(self.used_seconds, self.loaded.engine.used_seconds)
+
 
 @dataclass(eq=False)
 class PooledModel(Generic[LoadedT]):
     """A version of a model that may be in memory. Pinned ones stay as long as they are offered.
-    `failure`: why the last load failed; `is_damaged`: because its files are wrong."""
+    `own_key`: where several versions are offered; `failure`: why the last load failed;
+    `is_damaged`: because its files are wrong."""
 
     name: str
     loadable: Loadable[LoadedT]
     metrics: LoadMetrics
     is_pinned: bool = False
+    own_key: str = ""
     resident: Resident[LoadedT] | None = None
     is_loading: bool = False
     failed_seconds: float = float("-inf")
     failure: str | None = None
     is_damaged: bool = False
+
+    @property
+    def key(self) -> str:
+        """What it is leased by."""
+        return self.own_key or self.name
 
     @property
     def engine(self) -> PooledEngine | None:
@@ -83,10 +106,16 @@ class PooledModel(Generic[LoadedT]):
     def note_failure(self, error: Exception) -> None:
         """Count a failed load, and log it unless the last one failed for the same reason."""
         self.failed_seconds = time.monotonic()
+        if isinstance(error, FailedElsewhere):
+            self.failure, self.is_damaged = str(error), error.is_damage
+            return
         self.metrics.count_load_failure()
         if self.failure != str(error):
             _logger.error("the model %s cannot be loaded: %s", self.name, error)
         self.failure, self.is_damaged = str(error), is_damage(error)
+
+
+Reserve = Callable[[Sequence[PooledModel[LoadedT]]], AbstractAsyncContextManager[None]]
 
 
 @dataclass(eq=False)
@@ -115,6 +144,29 @@ class LoadRate:
         return sum(num_bytes) * self._seconds / self._bytes
 
 
+def hold(models: Sequence[PooledModel[LoadedT]]) -> Sequence[Resident[LoadedT]] | None:
+    """Take a lease of each, or of none if one is not in memory."""
+    residents = [usable for model in models if (usable := model.usable)]
+    if len(residents) < len(models):
+        return None
+    for resident in residents:
+        resident.num_leases += 1
+        resident.used_seconds = time.monotonic()
+    return residents
+
+
+def measure(model: PooledModel[LoadedT], offered: Mapping[str, PooledModel[LoadedT]]) -> None:
+    """Set the gauges of the model to its offered version, or to the newest that is in memory."""
+    versions = [one for one in offered.values() if one.name == model.name]
+    residents = [one.resident for one in versions if one.resident]
+    if residents:
+        model.metrics.watch_engine(residents[-1].loaded.engine.gauges, residents[-1].num_bytes)
+    elif versions:
+        model.metrics.forget_engine()
+    else:
+        model.metrics.forget_model()
+
+
 def ask_to_leave(residents: Sequence[Resident[LoadedT]]) -> float | None:
     """Give no more leases of the model whose last request is oldest -> the seconds until a model
     may leave, or None if one is leaving."""
@@ -122,6 +174,14 @@ def ask_to_leave(residents: Sequence[Resident[LoadedT]]) -> float | None:
     if any(resident.is_leaving for resident in residents):
         return None
     if closable := [one for one in residents if one.may_leave_seconds <= now]:
-        min(closable, key=lambda resident: resident.used_seconds).is_leaving = True
+        min(closable, key=lambda resident: resident.last_seconds).is_leaving = True
         return None
     return min(resident.may_leave_seconds for resident in residents) - now
+
+
+def changed(name: str) -> ModelChanged:
+    return ModelChanged(f"the model {name} has just been removed or replaced")
+
+
+def cannot_load(name: str) -> NotReady:
+    return NotReady(f"the model {name} cannot be loaded; the server's log says why")

@@ -40,10 +40,9 @@ class ModelRegistry(Generic[ServedT]):
         maker: VersionMaker[ServedT],
         own: Sequence[ModelVersion[ServedT]],
         store: ModelStore | None,
-        limit: int,
+        pool: ModelPool[ServedT],
     ) -> None:
-        """`own`: the models of the setting model; `limit`: bytes of all models in memory. Raises
-        StartupError."""
+        """`own`: the models of the setting model. Raises StartupError."""
         self._preload = settings.preload
         self._prefers_store = settings.prefers_directory
         self._maker, self._own, self._store = maker, own, store
@@ -53,8 +52,8 @@ class ModelRegistry(Generic[ServedT]):
         self._told: Mapping[str, str] = {}
         """The faults that were logged, by name."""
         self._changing = asyncio.Lock()
-        self.pool: ModelPool[ServedT] = ModelPool(limit, settings.max_waiting_sentences)
-        self.dispatcher = Dispatcher([], self.pool, settings.max_beam_size)
+        self.pool = pool
+        self.dispatcher = Dispatcher([], pool, settings.max_beam_size)
         self._begin()
 
     @contextlib.asynccontextmanager
@@ -91,7 +90,11 @@ class ModelRegistry(Generic[ServedT]):
     def refuse_new_work(self) -> None:
         self.pool.refuse_new_work()
 
-    def states(self) -> list[ModelState]:
+    async def states(self) -> list[ModelState]:
+        return self.own_states()
+
+    def own_states(self) -> list[ModelState]:
+        """As this process sees them."""
         return [_state_of(version) for version in self.offered]
 
     async def follow_store(self) -> None:
@@ -100,6 +103,11 @@ class ModelRegistry(Generic[ServedT]):
         async with self._changing:
             if not self.pool.is_draining and (found := await self._look()):
                 await self._follow(found)
+
+    async def look_again(self, name: str) -> None:
+        """Offer what the store has now. Another process has loaded the model of this name."""
+        self._unloadable.pop(name, None)
+        await self.follow_store()
 
     async def reload(self, name: str) -> ModelState:
         """Take the version of a model that the store has now, and load it if the model is in

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Protocol
 
 from service.engine.batch_loop import BatchEntry
 from service.engine.engine import Engine
 from service.translation.dispatcher import Dispatcher
+
+_STATES = ("stored", "loading", "loaded")
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,21 @@ class ModelState:
     num_leases: int
     sources: Sequence[str]
     targets: Sequence[str]
+
+    def with_other(self, other: ModelState) -> ModelState:
+        """The same model, as another process sees it, too."""
+        most = max(self, other, key=lambda one: _STATES.index(one.state))
+        return replace(most, num_leases=self.num_leases + other.num_leases)
+
+
+def states_of_all(told: Iterable[Sequence[ModelState]]) -> list[ModelState]:
+    """What several processes tell, in the order of the first."""
+    found: dict[str, ModelState] = {}
+    for states in told:
+        for state in states:
+            known = found.get(state.name)
+            found[state.name] = state if known is None else known.with_other(state)
+    return [*found.values()]
 
 
 class Batches(NamedTuple):
@@ -72,7 +89,7 @@ class ServedModels(Protocol):
         """Fail all running and waiting work."""
         ...
 
-    def states(self) -> list[ModelState]:
+    async def states(self) -> list[ModelState]:
         """Of all offered models, in order of their routes."""
         ...
 

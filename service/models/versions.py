@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from model.checkpoint import CheckpointInfo
@@ -11,7 +12,7 @@ from service import __version__
 from service.engine.engine import Engine, EngineLimits
 from service.engine.pooled_engine import PooledEngine
 from service.engine.worker import Worker
-from service.models.loading import LoadedModel, open_within, plan_model
+from service.models.loading import LoadedModel, ModelPlan, open_within, plan_model
 from service.models.pooled import Loadable, PooledModel
 from service.models.sizing import work_per_token
 from service.models.store import ModelStore, StoredModel
@@ -65,11 +66,12 @@ class ModelVersion(NamedTuple, Generic[ServedT]):
 
 class ModelShare(NamedTuple):
     """What a model has of the memory of its process. `limit`: bytes of all models of a store;
-    `num_pinned`: models beside these."""
+    `num_pinned`: models beside these; `plan`: as `plan_model`."""
 
     settings: Settings
     limit: int
     num_pinned: int
+    plan: Callable[[Path, CheckpointInfo, Settings], ModelPlan] = plan_model
 
     @property
     def cache_bytes(self) -> int:
@@ -79,7 +81,7 @@ class ModelShare(NamedTuple):
 
     def num_bytes(self, stored: StoredModel) -> int:
         """Of a model of the store. Raises DoesNotFit or StartupError."""
-        plan = plan_model(stored.path, stored.info, self.settings)
+        plan = self.plan(stored.path, stored.info, self.settings)
         return plan.num_bytes(plan.sizes_within(self.limit)) + self.cache_bytes
 
 

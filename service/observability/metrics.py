@@ -171,7 +171,7 @@ class Metrics:
 
     def of_loads(self, name: str) -> LoadMetrics:
         """Those of a model whose engines are in other processes."""
-        return LoadMetrics(name, self._counters, self._gauges)
+        return LoadMetrics(name, self._counters)
 
     def count_request(self, endpoint: str, outcome: str, seconds: float) -> None:
         self._requests_to(endpoint, outcome).inc()
@@ -208,22 +208,19 @@ class Metrics:
 
 
 class LoadMetrics:
-    """The metrics of the loads of one model, whose engine tells the others by itself."""
+    """The metrics of one model that other processes load, which tell all but failures here."""
 
-    def __init__(
-        self, name: str, counters: Mapping[str, Counter], gauges: Mapping[str, Gauge]
-    ) -> None:
-        self._name, self._counters, self._gauges = name, counters, gauges
-
-    def count_load(self, seconds: float) -> None:
-        self._counters["model_loads_total"].labels(self._name).inc()
-        self._gauges["model_load_seconds"].labels(self._name).set(seconds)
+    def __init__(self, name: str, counters: Mapping[str, Counter]) -> None:
+        self._name, self._counters = name, counters
 
     def count_load_failure(self) -> None:
         self._counters["model_load_failures_total"].labels(self._name).inc()
 
+    def count_load(self, seconds: float) -> None:
+        """It was loaded."""
+
     def count_eviction(self) -> None:
-        self._counters["model_evictions_total"].labels(self._name).inc()
+        """It has left the memory."""
 
     def watch_engine(self, read: Callable[[], Mapping[str, float]], num_bytes: int) -> None:
         """The model is in memory."""
@@ -232,10 +229,7 @@ class LoadMetrics:
         """The model is not in memory."""
 
     def forget_model(self) -> None:
-        """The model is not offered any more: its gauges end. Its counters and histograms stay, so
-        that sums over models never fall, and a model that returns counts on."""
-        for gauge in self._gauges.values():
-            gauge.remove_by_labels({"model": self._name})
+        """The model is not offered any more."""
 
 
 class ModelMetrics(LoadMetrics):
@@ -248,7 +242,8 @@ class ModelMetrics(LoadMetrics):
         histograms: Mapping[str, Histogram],
         gauges: Mapping[str, Gauge],
     ) -> None:
-        super().__init__(name, counters, gauges)
+        super().__init__(name, counters)
+        self._gauges = gauges
         own = {key: histogram.labels(name) for key, histogram in histograms.items()}
         self.queue_wait_seconds = own["queue_wait_seconds"]
         self.time_to_first_token_seconds = own["time_to_first_token_seconds"]
@@ -277,6 +272,13 @@ class ModelMetrics(LoadMetrics):
         labels = (self._name, version, device, precision, instruction_set or "none")
         self._gauges["model_info"].labels(*labels).set(1)
 
+    def count_load(self, seconds: float) -> None:
+        self._counters["model_loads_total"].labels(self._name).inc()
+        self._gauges["model_load_seconds"].labels(self._name).set(seconds)
+
+    def count_eviction(self) -> None:
+        self._counters["model_evictions_total"].labels(self._name).inc()
+
     def watch_engine(self, read: Callable[[], Mapping[str, float]], num_bytes: int) -> None:
         """The model is in memory, where it takes `num_bytes`. Its gauges are read when scraped, so
         a step costs nothing: `read` gives a value for each name of ENGINE_GAUGES."""
@@ -291,6 +293,12 @@ class ModelMetrics(LoadMetrics):
             with contextlib.suppress(KeyError):
                 self._gauges[name].remove(self._name)
         self._gauges["model_bytes"].labels(self._name).set(0)
+
+    def forget_model(self) -> None:
+        """The model is not offered any more: its gauges end. Its counters and histograms stay, so
+        that sums over models never fall, and a model that returns counts on."""
+        for gauge in self._gauges.values():
+            gauge.remove_by_labels({"model": self._name})
 
     def count_finished(self, finish_reason: str, num_tokens: int | None = None) -> None:
         """Count a sentence that has ended; `num_tokens`: the target tokens of a translated one."""

@@ -36,7 +36,7 @@ def run_engine(settings: Settings, pinned: Sequence[LoadedModel] | None, line: C
 
 async def _serve(models: EngineModels, metrics: Metrics, line: ChildEnd) -> None:
     is_ending = asyncio.Event()
-    server = EngineServer(models.pinned, models, answers_of(models, metrics))
+    server = EngineServer(models.pinned, models.shared, answers_of(models, metrics))
     models.start()
     async with server.running():
         line.follow(lambda _, connected: server.serve(connected), {END: is_ending.set})

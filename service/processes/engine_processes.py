@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+import itertools
 import logging
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
-from model.checkpoint import CheckpointError
 from service.errors import NotReady
+from service.models.pooled import FailedElsewhere
 from service.processes.control import Peer
 from service.processes.messages import LoadAnswer, ModelFiles, ModelSizes
 from service.processes.remote_engine import EngineProcess, RemoteEngine
 
+_Result = TypeVar("_Result")
 _logger = logging.getLogger(__name__)
 _MOST_TRIES = 2
 """Of a load, if all processes end in it."""
@@ -24,8 +28,8 @@ class EngineProcesses:
     Used on the event loop."""
 
     def __init__(self, names: Sequence[str], lost: Callable[[str], None]) -> None:
-        """`names`: of all; `lost` is called with the key of a model that a process which came back
-        could not load."""
+        """`names`: of all; `lost` is called with the key of a model that must leave all: a process
+        that came back could not load it, or one needs its memory."""
         self._names, self._lost = names, lost
         self.there: dict[str, EngineProcess] = {}
         self.are_there = asyncio.Event()
@@ -37,7 +41,8 @@ class EngineProcesses:
         """By the name or the key of their model."""
         self._files: dict[str, ModelFiles] = {}
         """Of the models that each process must have loaded, by key."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._numbers = itertools.count()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def connect(
         self, peer: Peer, connected: socket.socket, ended: Callable[[Peer], None]
@@ -54,13 +59,24 @@ class EngineProcesses:
         return made
 
     async def load(self, key: str, files: ModelFiles) -> RemoteEngine:
-        """Load a model into every process, under a new key. Raises ValueError, also if all end."""
+        """Load a model into every process, under a new key, until one has it; those that have it
+        later work from then on. Raises ValueError if none can load it."""
         self._files[key] = files
         try:
             return self.engine(key, await self._loaded(key, files))
         except BaseException:
             self._unload(key)
             raise
+
+    @contextlib.asynccontextmanager
+    async def reserved(self, models: Sequence[ModelFiles]) -> AsyncGenerator[None]:
+        """Inside the block a process has all these models in memory, unless none can."""
+        key = f"{next(self._numbers)} reserved"
+        try:
+            await self._first(lambda process: process.reserve(key, models))
+            yield
+        finally:
+            self._give_back(key)
 
     def close(self) -> None:
         for process in self.there.values():
@@ -73,9 +89,7 @@ class EngineProcesses:
             self._one_is_there.set()
             if len(self.there) == len(self._names):
                 self.are_there.set()
-            task = asyncio.ensure_future(self._restore(process))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._begin(self._restore(process))
         elif not process.is_there:
             if known is process:
                 del self.there[peer.name]
@@ -84,6 +98,14 @@ class EngineProcesses:
             self._one_is_there.clear()
         for engine in self._engines.values():
             engine.renew()
+        for key in process.wanted_back:
+            self._lost(key)
+
+    def _begin(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _restore(self, process: EngineProcess) -> None:
         """Load into a process what the others have. If it ends meanwhile, the model that it loads
@@ -91,29 +113,37 @@ class EngineProcesses:
         for key, files in list(self._files.items()):
             if key not in self._files:
                 continue
-            try:
-                found = await process.load_model(key, files)
-            except NotReady as error:
-                found = LoadAnswer(None, str(error))
-            if found.sizes is None:
-                _logger.error("%s cannot be loaded again: %s", files.name, found.failure)
+            found = await _unless_ended(process.load_model(key, files))
+            if key in self._files and (found is None or found.failure):
+                _logger.error("%s cannot be loaded again", files.name)
                 self._lost(key)
             if not process.is_there:
                 return
 
     async def _loaded(self, key: str, files: ModelFiles) -> ModelSizes:
-        """The sizes of a model, once each process that is there has it, or has ended."""
+        """The sizes of a model, once a process has it."""
         for _ in range(_MOST_TRIES):
             await self._one_is_there.wait()
-            asked = [process.load_model(key, files) for process in self.there.values()]
-            found = await asyncio.gather(*asked, return_exceptions=True)
-            answers = [one for one in found if isinstance(one, LoadAnswer)]
-            for answer in answers:
-                if answer.sizes is None:
-                    raise (CheckpointError if answer.is_damage else ValueError)(answer.failure)
-            if sizes := [answer.sizes for answer in answers if answer.sizes]:
-                return sizes[0]
+            found = await self._first(lambda process: process.load_model(key, files))
+            if found is not None and found.sizes is not None:
+                return found.sizes
+            if found is not None:
+                raise FailedElsewhere(found.failure, is_damage=found.is_damage)
         raise ValueError("the engine ended while it loaded the model")
+
+    async def _first(
+        self, ask: Callable[[EngineProcess], Coroutine[Any, Any, LoadAnswer]]
+    ) -> LoadAnswer | None:
+        """What the first process says that can do what it is asked, or else one that cannot; None
+        if all end."""
+        found = None
+        asked = [self._begin(_unless_ended(ask(process))) for process in self.there.values()]
+        for answer in asyncio.as_completed(asked):
+            told = await answer
+            if told is not None and not told.failure:
+                return told
+            found = told or found
+        return found
 
     def _unload_soon(self, loop: asyncio.AbstractEventLoop, key: str) -> None:
         loop.call_soon_threadsafe(self._unload, key)
@@ -121,5 +151,16 @@ class EngineProcesses:
     def _unload(self, key: str) -> None:
         self._engines.pop(key, None)
         if self._files.pop(key, None):
-            for process in self.there.values():
-                process.unload_model(key)
+            self._give_back(key)
+
+    def _give_back(self, key: str) -> None:
+        for process in self.there.values():
+            process.give_back(key)
+
+
+async def _unless_ended(asked: Coroutine[Any, Any, LoadAnswer]) -> LoadAnswer | None:
+    """None: the process has ended."""
+    try:
+        return await asked
+    except NotReady:
+        return None

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -15,7 +16,7 @@ from service.engine.sentence_task import EngineRequest, SentenceOutcome
 from service.engine.ticket import Ticket
 from service.errors import ServiceError
 from service.periodic import repeated
-from service.processes.held_models import HeldModels, LoadedEngine, ModelLoader
+from service.processes.held_models import HeldModels, LoadedEngine, SharedModels
 from service.processes.link import Link
 from service.processes.messages import (
     Answer,
@@ -40,18 +41,18 @@ class EngineServer:
     ends, and loads models for them."""
 
     def __init__(
-        self, pinned: Mapping[str, LoadedEngine], loader: ModelLoader, answers: Answers
+        self, pinned: Mapping[str, LoadedEngine], models: SharedModels[Any], answers: Answers
     ) -> None:
-        """`pinned`: what is there from the start."""
+        """`pinned`: what is there from the start; `models`: of a store."""
         self._engines = {name: one.engine for name, one in pinned.items()}
-        self._loader, self._answers = loader, answers
+        self._models, self._answers = models, answers
         self._hello = Hello({name: one.sizes for name, one in pinned.items()})
         self._front_ends: set[_FrontEnd] = set()
 
     async def serve(self, connected: socket.socket) -> None:
         """Work for the front end at the other end of this socket until it ends."""
         own = dict(self._engines)
-        front_end = _FrontEnd(own, self._loader, self._answers, self._front_ends.discard)
+        front_end = _FrontEnd(own, self._models, self._answers, self._front_ends.discard)
         await front_end.connect(connected)
         self._front_ends.add(front_end)
         front_end.greet(self._hello)
@@ -67,7 +68,7 @@ class EngineServer:
 
     async def _tell_state(self) -> None:
         for front_end in self._front_ends:
-            front_end.tell_ready()
+            front_end.tell_state()
 
 
 class _FrontEnd:
@@ -76,15 +77,15 @@ class _FrontEnd:
     def __init__(
         self,
         engines: dict[str, Engine],
-        loader: ModelLoader,
+        models: SharedModels[Any],
         answers: Answers,
         forget: Callable[[_FrontEnd], None],
     ) -> None:
         """`engines`: those of all front ends; its own come to them."""
         self._engines, self._forget = engines, forget
-        self._models = HeldModels(loader, engines, self.tell_ready)
+        self._models = HeldModels(models, engines, self.tell_state)
         self._answers = {**answers, **self._models.answers()}
-        self._ready: Sequence[str] | None = None
+        self._told: State | None = None
         """What it was told last."""
         self._link = Link[Hello | State | Outputs | Answer, Submit | Cancel | Ask](
             _decode, self._take, self._end
@@ -98,17 +99,18 @@ class _FrontEnd:
 
     def greet(self, hello: Hello) -> None:
         self._link.send(hello)
-        self.tell_ready()
+        self.tell_state()
 
     def close(self) -> None:
         self._link.close()
 
-    def tell_ready(self) -> None:
-        """Tell which engines are ready, if this has changed."""
+    def tell_state(self) -> None:
+        """Tell what is ready if this has changed, and as long as something is wanted back."""
         ready = [name for name, engine in self._engines.items() if engine.is_ready]
-        if ready != self._ready:
-            self._ready = ready
-            self._link.send(State(ready))
+        state = State(ready, self._models.wanted_back())
+        if state != self._told or state.wanted_back:
+            self._told = state
+            self._link.send(state)
 
     @property
     def outputs(self) -> Outputs:
@@ -137,6 +139,7 @@ class _FrontEnd:
 
     def _submit(self, submit: Submit) -> None:
         number, engine = submit.request, self._engines[submit.model]
+        engine.used_seconds = submit.arrived
         request = self._requests.get(number) or _SentRequest(self, engine, submit)
         rest = None if submit.rest is None else Room(*submit.rest)
         try:
@@ -156,7 +159,7 @@ class _FrontEnd:
         for request in list(self._requests.values()):
             request.engine.cancel(request, "client")
         self._requests.clear()
-        self._models.give_back()
+        self._models.end()
 
 
 class _SentRequest(EngineRequest):

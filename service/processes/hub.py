@@ -15,9 +15,10 @@ from service.commons.commons import Commons, Files, Places, Usage
 from service.commons.file_store import LOST, Room
 from service.commons.local import local_commons, open_keys
 from service.commons.stored_file import StoredFile
+from service.models.served import ModelState, states_of_all
 from service.observability.metrics import Metrics
 from service.processes.control import ChildEnd, Peer
-from service.processes.gathered_metrics import GatheredMetrics
+from service.processes.gathered_metrics import GatheredMetrics, answers
 from service.processes.questions import Answers, Conversation
 from service.processes.supervisor import END
 from service.settings import Settings
@@ -91,10 +92,10 @@ class Hub:
                 del self._conversations[peer.name]
                 self._gathered.end(peer.name)
 
-        answers = {**self._answers()}
+        own_answers = {**self._answers()}
         for one in held:
-            answers |= one.answers()
-        conversation = Conversation(answers, end, peer.name)
+            own_answers |= one.answers()
+        conversation = Conversation(own_answers, end, peer.name)
         files.tell = conversation.tell
         self._held_files.append(files)
         await conversation.connect(connected)
@@ -107,7 +108,22 @@ class Hub:
             "find": files.find,
             "remove": files.remove,
             "page": self._render_metrics,
+            "states": self._states,
+            "look": self._look,
         }
+
+    def _front_ends(self) -> list[Conversation]:
+        return [one for name, one in self._conversations.items() if name not in self._engines]
+
+    async def _states(self) -> list[ModelState]:
+        """Of the models, as all front ends see them."""
+        asks = {str(place): one.ask for place, one in enumerate(self._front_ends())}
+        return states_of_all((await answers(asks, "states", list[ModelState])).values())
+
+    def _look(self, model: str) -> None:
+        """Tell all front ends that one has a new version of this model."""
+        for front_end in self._front_ends():
+            front_end.tell("look", model)
 
     def _cancel(self, name: str) -> None:
         """Tell the front end that has this file in work."""

@@ -96,8 +96,8 @@ class ModelFiles(NamedTuple):
 
 
 class LoadAnswer(NamedTuple):
-    """The sizes of a model that is in memory; or None, and why it cannot be loaded: `is_damage` if
-    its files are wrong."""
+    """The sizes of a model that is in memory, None of several; or why it cannot be loaded:
+    `is_damage` if its files are wrong."""
 
     sizes: ModelSizes | None
     failure: str = ""
@@ -111,9 +111,11 @@ class Hello(msgspec.Struct, array_like=True, tag="hello"):
 
 
 class State(msgspec.Struct, array_like=True, tag="state"):
-    """The models, by name or key, whose engine accepts new work, since this changed."""
+    """The models, by name or key, whose engine accepts new work, and those that the front end must
+    let go, because others need their memory."""
 
     ready: list[str]
+    wanted_back: list[str] = []
 
 
 class Outputs(msgspec.Struct, array_like=True, tag="outputs"):

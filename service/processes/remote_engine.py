@@ -89,6 +89,8 @@ class EngineProcess:
         """Of the models that it has from its start, by name."""
         self.ready: Collection[str] = ()
         """The models, by name or key, whose engine accepts new work."""
+        self.wanted_back: Collection[str] = ()
+        """The keys of models whose memory others need."""
         self.load = 0
         """Rows of the sentences that it was given."""
         self._changed = changed
@@ -108,13 +110,20 @@ class EngineProcess:
 
     async def load_model(self, key: str, files: ModelFiles) -> LoadAnswer:
         """Have a model in memory there, under this key, once. Raises NotReady if it ends first."""
-        found = await self.ask("load", LoadAnswer, key, *files)
+        return await self._lease("load", key, [files])
+
+    async def reserve(self, key: str, models: Sequence[ModelFiles]) -> LoadAnswer:
+        """Have several models in memory there at once, each of which is then loaded. Likewise."""
+        return await self._lease("reserve", key, models)
+
+    def give_back(self, key: str) -> None:
+        """The models of this key leave, before others are loaded."""
+        self._questions.tell("give_back", key)
+
+    async def _lease(self, kind: str, key: str, models: Sequence[ModelFiles]) -> LoadAnswer:
+        found = await self.ask(kind, LoadAnswer, key, list(models))
         assert isinstance(found, LoadAnswer)
         return found
-
-    def unload_model(self, key: str) -> None:
-        """The model leaves before another is loaded."""
-        self._questions.tell("unload", key)
 
     def submit(
         self,
@@ -171,7 +180,7 @@ class EngineProcess:
         if isinstance(message, Outputs):
             self._take_outputs(message)
         elif isinstance(message, State):
-            self.ready = message.ready
+            self.ready, self.wanted_back = message.ready, message.wanted_back
             self._changed(self)
         elif isinstance(message, Hello):
             self.is_there, self.sizes = True, message.models
@@ -205,7 +214,7 @@ class EngineProcess:
 
     def _end(self) -> None:
         """The process has ended: what it worked for fails."""
-        self.is_there, self.ready = False, ()
+        self.is_there, self.ready, self.wanted_back = False, (), ()
         self._changed(self)
         for share in list(self._shares.values()):
             share.fail(_not_running())

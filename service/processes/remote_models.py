@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections import Counter
+import sys
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from logging import DEBUG
 
 from service.engine.batch_loop import BatchEntry
 from service.errors import Draining, NotReady
+from service.models.loading import plan_elsewhere
+from service.models.pool import ModelPool
 from service.models.registry import ModelRegistry
-from service.models.served import Batches
+from service.models.served import Batches, ModelState
 from service.models.store import ModelStore
-from service.models.versions import ModelShare
+from service.models.versions import ModelShare, ModelVersion
 from service.observability.merging import summed
 from service.observability.metrics import Metrics
 from service.processes.control import ChildEnd, Peer
@@ -52,13 +56,23 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
         self._processes = EngineProcesses([*engines], self._lose)
         self._gathered = GatheredMetrics([*engines], lambda: self.pool.engines)
         of_one = next(iter(engines.values()))
-        share = ModelShare(of_one, of_one.memory_limit, len(pinned))
+        limit_of_one = of_one.memory_limit or sys.maxsize  # engines on a GPU know theirs
+        share = ModelShare(of_one, limit_of_one, len(pinned), plan_elsewhere)
         self._versions = RemoteVersions(share, len(engines), metrics, self._processes)
         store = ModelStore(settings.models_dir) if settings.models_dir else None
         own = [*map(self._versions.of_setting, pinned)]
         of_own = sum(version.num_bytes for version in own)
-        limit = len(engines) * of_one.memory_limit if store else of_own
-        super().__init__(settings, self._versions, own, store, limit)
+        limit = len(engines) * limit_of_one if store else of_own
+        if hub is not None:
+            hub.answer("states", self.own_states)
+            hub.answer("look", self.look_again)
+        pool = ModelPool[RemoteTranslator](
+            limit,
+            settings.max_waiting_sentences,
+            log_level=DEBUG,
+            reserve=self._versions.reserved,
+        )
+        super().__init__(settings, self._versions, own, store, pool)
 
     async def connect(self, peer: Peer, connected: socket.socket) -> None:
         """Work with the process at the other end of this socket until it ends."""
@@ -77,7 +91,7 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
         self._versions.start()
         for version in self._own:
             version.pooled.loadable.num_bytes = self._versions.pinned_bytes(version.name)
-            self.pool.adopt(version.pooled)
+            self.pool.load_now(version.pooled)
         async with super().running():
             await self._load_pinned()
             self._line.say_ready()
@@ -96,13 +110,19 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
         for process in self._processes.there.values():
             process.fail_all(Draining())
 
+    async def states(self) -> list[ModelState]:
+        """As all front ends see them."""
+        if self._hub is None:
+            return self.own_states()
+        states: list[ModelState] = await self._hub.ask("states", list[ModelState])
+        return states
+
     async def batches(self, since: float) -> Batches:
-        loaded = self.pool.loaded
-        entries: dict[str, list[list[BatchEntry]]] = {name: [] for name in loaded}
-        num_waiting = Counter(dict.fromkeys(loaded, 0))
+        entries: dict[str, list[Sequence[BatchEntry]]] = defaultdict(list)
+        num_waiting = Counter[str]()
         for told in (await answers(self._asks(), "batches", Batches, since)).values():
-            for name in loaded.keys() & told.entries:
-                entries[name] += told.entries[name]
+            for name, own in told.entries.items():
+                entries[name] += own
                 num_waiting[name] += told.num_waiting[name]
         return Batches(entries, num_waiting)
 
@@ -126,6 +146,13 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
                     reason = f"{version.name}: {version.pooled.failure}"
                     await asyncio.to_thread(end_after_failure, reason, REFUSED)
 
+    async def _offer_version(self, new: ModelVersion[RemoteTranslator]) -> bool:
+        """The other front ends then take the version, too, even if they could not load it."""
+        is_offered = await super()._offer_version(new)
+        if is_offered and self._hub is not None:
+            self._hub.tell("look", new.name)
+        return is_offered
+
     def _note_end(self, peer: Peer) -> None:
         """An engine process has ended, or the connection to it."""
         self._line.say_lost(peer)
@@ -133,7 +160,8 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
             self._gathered.end(peer.name)
 
     def _lose(self, key: str) -> None:
-        """A model cannot be loaded again: it leaves all processes until a request asks for it."""
+        """A model cannot be loaded again, or others need its memory: it leaves all processes until
+        a request asks for it."""
         for name, translator in self.pool.loaded.items():
             if translator.engine.model == key:
                 self.pool.let_go(self.pool.models[name])

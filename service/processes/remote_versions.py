@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 
 from service.models.loading import LoadedModel, describe
 from service.models.pooled import Loadable, PooledModel
@@ -31,6 +34,13 @@ class RemoteTranslator(ServedTranslator):
 
     def __init__(self, model: TranslationModel, engine: RemoteEngine) -> None:
         super().__init__(model, engine)
+
+
+@dataclass(eq=False, kw_only=True)
+class _RemoteModel(PooledModel[RemoteTranslator]):
+    """A version of a model of the store."""
+
+    files: ModelFiles
 
 
 class RemoteVersions:
@@ -74,8 +84,15 @@ class RemoteVersions:
             stored.num_bytes,
         )
         metrics = self._metrics.of_loads(stored.name)
-        pooled = PooledModel(stored.name, loadable, metrics, is_pinned)
+        pooled = _RemoteModel(stored.name, loadable, metrics, is_pinned, files=_files_of(stored))
         return ModelVersion(languages_of(stored.info), pooled)
+
+    def reserved(
+        self, models: Sequence[PooledModel[RemoteTranslator]]
+    ) -> AbstractAsyncContextManager[None]:
+        """As of a `ModelPool`."""
+        files = [one.files for one in models if isinstance(one, _RemoteModel)]
+        return self._processes.reserved(files) if len(files) > 1 else contextlib.nullcontext()
 
     def num_bytes(self, stored: StoredModel) -> int:
         """The memory of a model of the store in all processes. Raises DoesNotFit or
@@ -99,7 +116,11 @@ class RemoteVersions:
     def _load(self, model: TranslationModel, stored: StoredModel) -> RemoteTranslator:
         """Runs in a thread."""
         assert self._loop is not None
-        files = ModelFiles(stored.name, str(stored.path), stored.version)
-        loading = self._processes.load(f"{stored.name} {next(self._numbers)}", files)
+        key = f"{stored.name} {next(self._numbers)}"
+        loading = self._processes.load(key, _files_of(stored))
         engine = asyncio.run_coroutine_threadsafe(loading, self._loop).result()
         return RemoteTranslator(model, engine)
+
+
+def _files_of(stored: StoredModel) -> ModelFiles:
+    return ModelFiles(stored.name, str(stored.path), stored.version)

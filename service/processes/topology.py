@@ -37,16 +37,12 @@ class Topology(NamedTuple):
 
 def topology_of(settings: Settings) -> Topology:
     """Processes fork only on Linux, and only before PyTorch has threads or a GPU; with PyTorch on a
-    CPU there are several if the settings ask for them. The models of a store have one front end,
-    which says when they are loaded; on a GPU they have one process. Raises StartupError, and
+    CPU there are several if the settings ask for them. Raises StartupError, and
     ModuleNotFoundError if a GPU is asked for without PyTorch."""
     cores = settings.threads or num_cores()
     if settings.one_process or sys.platform != "linux":
         return Topology([])
-    looks_for_gpu = settings.device == "auto" and may_have_gpu()
-    if settings.models_dir is not None and (looks_for_gpu or settings.device.startswith("cuda")):
-        return Topology([])
-    if looks_for_gpu:
+    if settings.device == "auto" and may_have_gpu():
         settings = settings.model_copy(update={"device": _found_device()})
     if settings.device.startswith("cuda"):
         if not has_pytorch():
@@ -55,10 +51,9 @@ def topology_of(settings: Settings) -> Topology:
     placement = placement_of(settings)
     if cores == 1 or not (placement.is_native or settings.engines):
         return Topology([])
-    count, num_front_ends = settings.engines or _usual_engines(settings, cores), 1
-    if settings.models_dir is None:
-        num_front_ends = settings.front_ends or count
-    else:  # what is free is measured once, so that all plan with the same
+    count = settings.engines or _usual_engines(settings, cores)
+    num_front_ends = settings.front_ends or count
+    if settings.models_dir is not None:  # what is free is measured once: all plan with the same
         settings = settings.model_copy(update={"memory_limit": memory_limit(settings)})
     engines = [settings_of_engine(settings, count)] * count
     return Topology(engines, num_front_ends, placement.is_native)
@@ -96,8 +91,10 @@ def _on_gpus(settings: Settings, cores: int) -> Topology:
             f"setting engines: must be a multiple of {len(devices)}, the number of GPUs, "
             f"got {num_engines}"
         )
-    share = settings.gpu_share * len(devices) / num_engines
-    own = _with_shares(settings, num_engines, {"gpu_share": share})
+    share = len(devices) / num_engines
+    memory = math.ceil(settings.memory_limit * share)  # on each device
+    of_gpu = {"gpu_share": settings.gpu_share * share, "memory_limit": memory}
+    own = _with_shares(settings, num_engines, of_gpu)
     engines = [own.model_copy(update={"device": device}) for device in devices]
     num_front_ends = min(_FRONT_ENDS_OF_A_GPU * len(devices), max(1, cores // 2))
     count = num_engines // len(devices)

@@ -179,8 +179,8 @@ def test_whatever_dies_models_on_demand_answer_right(tmp_path: Path) -> None:
     store = ModelStore(tmp_path)
     for name in ("zh-en", "en-de"):
         put(store, name)
-    options = ("--models-dir", str(tmp_path), "--engines", "2", "--threads", "2")
-    with server(*options, *ONE_MODEL_FITS) as process:
+    options = ("--models-dir", str(tmp_path), "--engines", "2", "--front-ends", "2")
+    with server(*options, "--threads", "2", *ONE_MODEL_FITS) as process:
         process.wait_until_ready()
         asked = [*TO_GERMAN[:20], *TO_ENGLISH[:20]]
         kill_at_random(process, 6, 58, asked, meanwhile=lambda: put(store, "en-de"))
@@ -195,14 +195,21 @@ def test_no_process_stays_when_the_parent_is_killed(process: Process) -> None:
     until(lambda: not any(map(is_running, pids)), ENDS_SECONDS)
 
 
-def test_with_pytorch_the_engine_loads_what_it_needs_and_the_parent_nothing() -> None:
-    """A parent that has looked for a GPU, or has PyTorch's threads, cannot fork."""
-    options = ("--precision", "bfloat16", "--engines", "1", "--model", "en-de")
-    with server(*options, "--device", "cpu", "--threads", "2") as process:
+def test_with_pytorch_the_engine_loads_what_it_needs_and_the_parent_nothing(
+    tmp_path: Path,
+) -> None:
+    """A parent that has looked for a GPU, or has PyTorch's threads, cannot fork. Models on demand
+    are the engine's, too."""
+    put(ModelStore(tmp_path), "zh-en")
+    options = ("--precision", "bfloat16", "--engines", "1", "--front-ends", "2", "--model", "en-de")
+    own = ("--models-dir", str(tmp_path), "--device", "cpu", "--threads", "2")
+    with server(*options, *own) as process:
         process.wait_until_ready()
         assert process.translate(**MORNING).json() == RIGHT
-        (state,) = process.get("/models").json()
-        assert state["bytes"] > 10**8
+        assert process.translate(**TO_ENGLISH[0]).status_code == 200
+        states = process.get("/models").json()
+        assert [state["state"] for state in states] == ["loaded", "loaded"]
+        assert all(state["bytes"] > 10**8 for state in states)
         maps = {line.path for line in psutil.Process(process.popen.pid).memory_maps()}
     assert not [path for path in maps if "torch" in path]
 

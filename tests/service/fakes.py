@@ -32,11 +32,13 @@ from service.engine.interfaces import EngineRunner
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.worker import Worker
 from service.models.loading import LoadedModel
+from service.models.pool import ModelPool
+from service.models.pooled import PooledModel
 from service.models.sizing import Sizes
 from service.observability.metrics import Metrics
 from service.processes.engine_server import EngineServer
-from service.processes.held_models import LoadedEngine
-from service.processes.messages import ModelFiles, ModelSizes
+from service.processes.held_models import LoadedEngine, SharedModels
+from service.processes.messages import ModelFiles
 from service.processes.questions import Answers
 from service.processes.remote_engine import EngineProcess, RemoteEngine
 from service.translation.study.inspection import InspectedModel
@@ -379,19 +381,12 @@ async def _far(engine: Engine) -> AsyncGenerator[Any]:
 
 def server_of(engine: Engine, answers: Answers) -> EngineServer:
     """A server of this engine, which loads no model."""
-    sizes = ModelSizes(engine.max_beam_size, engine.max_target_tokens, num_bytes=7)
-    return EngineServer({"fake": LoadedEngine("fake", engine, sizes)}, _NoLoader(), answers)
+    pinned = {"fake": LoadedEngine.of(engine, num_bytes=7)}
+    return EngineServer(pinned, SharedModels(ModelPool(0, 0), _not_loaded), answers)
 
 
-class _NoLoader:
-    def __init__(self) -> None:
-        self.turn = asyncio.Lock()
-
-    async def load(self, files: ModelFiles) -> LoadedEngine:
-        raise ValueError(f"there is no model {files.name}")
-
-    async def let_go(self, loaded: LoadedEngine) -> None:
-        raise AssertionError(f"{loaded.name} was not loaded")
+def _not_loaded(files: ModelFiles, _: str) -> PooledModel[Any]:
+    raise AssertionError(f"{files.name} is loaded")
 
 
 @contextlib.asynccontextmanager

@@ -96,7 +96,7 @@ def make_models_router() -> APIRouter:
 
 async def list_models(request: Request) -> list[ModelStatus]:
     """All models, those in memory and those that a request would load."""
-    return [_status(state) for state in server_state(request).models.states()]
+    return [_status(state) for state in await server_state(request).models.states()]
 
 
 async def reload(request: Request, name: str) -> ModelStatus:

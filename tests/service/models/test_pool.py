@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import logging
 import random
 import re
 import threading
@@ -75,7 +76,9 @@ class Store:
         def load_there() -> Served:
             def load_engine() -> Engine:
                 made.append(load())
-                return made[-1].engine
+                engine = made[-1].engine
+                assert isinstance(engine, Engine)
+                return engine
 
             assert self.far is not None
             made: list[Served] = []
@@ -134,7 +137,8 @@ async def store_of(num_models: int, limit: int, max_waiting: int = 10_000) -> As
     """Models "0", "1", ... of one byte each."""
     async with contextlib.AsyncExitStack() as stack:
         far = await stack.enter_async_context(far_engines()) if _is_far.get() else None
-        store = Store(ModelPool(limit, max_waiting), far)
+        level = logging.DEBUG if far else logging.INFO
+        store = Store(ModelPool(limit, max_waiting, log_level=level), far)
         stack.push_async_callback(asyncio.to_thread, store.pool.stop)
         stack.callback(store.gate.set)
         store.gate.set()
@@ -207,7 +211,7 @@ async def test_loads_and_evictions_are_in_the_log(caplog: pytest.LogCaptureFixtu
     async with store_of(2, limit=1) as store:
         await store.ask("0")
         await store.ask("1")
-    loaded, left, other = (record.message for record in caplog.records)
+    loaded, left, other, *_ = (record.message for record in caplog.records)
     assert loaded.startswith("the model 0 is loaded: 0.0 s, ")
     assert left == "the model 0 has left the memory"
     assert other.startswith("the model 1 is loaded: ")

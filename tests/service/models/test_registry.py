@@ -40,6 +40,7 @@ from tests.service.models.tiny_stores import (
     WEIGHTS,
     Answer,
     FarServer,
+    GpuServer,
     Pair,
     Server,
     Workshop,
@@ -490,4 +491,18 @@ def test_a_preloaded_model_that_returns_is_in_memory_again(workshop: Workshop) -
             assert (model.is_pinned, model.resident is not None) == (True, True)
 
     server = Server(store, preload="tiny")
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("memory_limit", "is_offered"), [(TWO_MODELS, True), (1000, False)])
+def test_a_model_that_only_the_engine_can_plan_is_offered_unless_it_does_not_fit(
+    workshop: Workshop, memory_limit: int, is_offered: bool
+) -> None:
+    async def run() -> None:
+        server = GpuServer(workshop.make("tiny", PAIRS, 0).parent, memory_limit=memory_limit)
+        async with server.running():
+            assert (await server.translate(PAIRS[0]))[0] == (200 if is_offered else 503)
+            await server.models.follow_store()
+            assert list(server.models.names) == (["tiny"] if is_offered else [])
+
     asyncio.run(run())

@@ -116,9 +116,14 @@ class FarServer(Server):
         self.settings = self.settings.model_copy(update={"memory_limit": limit})
         self._parent, self._line = ParentEnd.pair()
         self._engine, self._numbers = contextlib.AsyncExitStack(), itertools.count()
-        engines, metrics = {"engine-0": self.settings}, Metrics()
+        engines, metrics = {"engine-0": self._seen_settings}, Metrics()
         remote = RemoteModels(self.settings, [], metrics, "front-end-0", engines, self._line, {})
         return create_app_over(self.settings, remote, metrics)
+
+    @property
+    def _seen_settings(self) -> Settings:
+        """Those of the engine as the front end knows them."""
+        return self.settings
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[Self]:
@@ -137,7 +142,8 @@ class FarServer(Server):
     async def _start_engine(self) -> None:
         metrics = Metrics()
         models = EngineModels(self.settings, [], metrics)
-        server = EngineServer(models.pinned, models, answers_of(models, metrics))
+        models.start()
+        server = EngineServer(models.pinned, models.shared, answers_of(models, metrics))
         ours, theirs = socket.socketpair()
         self._engine.push_async_callback(_left, models)
         await self._engine.enter_async_context(server.running())
@@ -145,8 +151,15 @@ class FarServer(Server):
         await self.models.connect(Peer("engine-0", next(self._numbers)), ours)
 
 
+class GpuServer(FarServer):
+    """The same, as if the engine were on a GPU, which the front end must not look at."""
+
+    @property
+    def _seen_settings(self) -> Settings:
+        return self.settings.model_copy(update={"device": "cuda", "memory_limit": 0})
+
+
 async def _left(models: EngineModels) -> None:
     """Wait until all models have left, as they have when a process has ended."""
     await eventually(lambda: not models.engines)
-    async with models.turn:
-        models.stop()
+    models.stop()

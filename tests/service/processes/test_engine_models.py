@@ -13,6 +13,7 @@ from service.observability.metrics import Metrics
 from service.processes.engine_models import EngineModels
 from service.processes.messages import ModelFiles
 from service.settings import Settings
+from tests.service.fakes import eventually
 from tests.service.models.tiny_stores import PAIRS, SMALL, Workshop
 
 
@@ -32,20 +33,43 @@ def test_only_the_version_that_the_front_end_read_is_loaded(
     models = EngineModels(Settings.model_validate({"models_dir": store, **SMALL}), [], metrics)
 
     async def run() -> None:
+        models.start()
         first = files_of(store)
-        loaded = await models.load(first)
-        assert set(models.engines) == {"tiny"}
+        async with models.shared.lease([first]):
+            assert set(models.engines) == {"tiny"}
+        await eventually(lambda: not models.engines)
         for file in newer.iterdir():
             file.replace(place / file.name)
         with pytest.raises(CheckpointError, match="have changed"):
-            await models.load(first)
-        second = await models.load(files_of(store))
-        await models.let_go(loaded)
-        assert models.engines == {"tiny": second.engine}
-        assert b"dragoman_ready{model" in metrics.render()
-        await models.let_go(second)
-        assert not models.engines
+            async with models.shared.lease([first]):
+                pass
+        async with models.shared.lease([files_of(store)]):
+            assert b"dragoman_ready{model" in metrics.render()
+        await eventually(lambda: not models.engines)
         assert b"dragoman_ready{model" not in metrics.render()
+        models.stop()
+
+    asyncio.run(run())
+
+
+def test_two_versions_are_in_memory_at_once_and_the_newer_one_is_measured(
+    tmp_path: Path, tiny_tokenizer_file: Path
+) -> None:
+    """Front ends take a new version one after the other."""
+    workshop = Workshop(tmp_path, tiny_tokenizer_file)
+    old, new = (files_of(workshop.make("tiny", PAIRS, seed).parent) for seed in (0, 1))
+    metrics, settings = Metrics(), {"models_dir": tmp_path, **SMALL, "memory_limit": 10**6}
+    models = EngineModels(Settings.model_validate(settings), [], metrics)
+
+    async def run() -> None:
+        models.start()
+        async with models.shared.lease([new]):
+            newer = models.engines["tiny"]
+            async with models.shared.lease([old]):
+                with models.shared.lease_again(old) as loaded:
+                    assert loaded.engine is not newer
+            await eventually(lambda: models.engines == {"tiny": newer})
+            assert b'dragoman_ready{model="tiny"} 1.0' in metrics.render()
         models.stop()
 
     asyncio.run(run())

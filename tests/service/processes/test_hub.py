@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -17,6 +18,7 @@ from service.commons.commons import Commons, Files
 from service.commons.local import local_commons, open_keys
 from service.commons.stored_file import StoredFile
 from service.errors import NotReady
+from service.models.served import ModelState
 from service.observability.metrics import Metrics
 from service.processes.control import ParentEnd, Peer
 from service.processes.gathered_metrics import GatheredMetrics
@@ -287,3 +289,27 @@ async def test_usage_through_a_hub_is_stored(settings: Settings, tmp_path: Path)
             assert await usage.reserve(key.id, 5, 0)
             usage.settle(key.id, 5, is_used=True)
             assert await usage.used(key.id) == Used(1, 5)
+
+
+async def test_models_are_shown_as_all_front_ends_see_them(settings: Settings) -> None:
+    """And each looks for the new version that one has."""
+
+    def state(name: str, where: Literal["loaded", "loading", "stored"], count: int) -> ModelState:
+        return ModelState(name, where, False, 1, count, ["de"], ["en"])
+
+    async with front_ends(settings) as fronts:
+        told = [
+            [state("a", "loaded", 1), state("b", "stored", 0)],
+            [state("a", "stored", 0), state("b", "loading", 0), state("c", "loaded", 2)],
+        ]
+        looked: list[str] = []
+        for hub, own in zip(fronts.hubs, told, strict=True):
+            hub.answer("states", lambda own=own: own)
+            hub.answer("look", looked.append)
+        assert await fronts.hubs[0].ask("states", list[ModelState]) == [
+            state("a", "loaded", 1),
+            state("b", "loading", 0),
+            state("c", "loaded", 2),
+        ]
+        fronts.hubs[1].tell("look", "a")
+        await eventually(lambda: looked == ["a", "a"])

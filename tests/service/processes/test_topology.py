@@ -65,15 +65,18 @@ def test_the_settings_choose() -> None:
     assert (len(engines), num_front_ends) == (3, 2)
 
 
-def test_models_on_demand_have_one_front_end_and_a_limit_that_all_know(tmp_path: Path) -> None:
+def test_models_on_demand_have_a_limit_that_all_know(tmp_path: Path) -> None:
     engines, num_front_ends, _ = on_cpu(models_dir=tmp_path, front_ends=3)
-    assert (len(engines), num_front_ends) == (4, 1)
+    assert (len(engines), num_front_ends) == (4, 3)
     assert len({engine.memory_limit for engine in engines}) == 1
     assert engines[0].memory_limit > 0
     (engine,), _, _ = on_cpu(models_dir=tmp_path, threads=2, memory_limit=10**9)
     assert engine.memory_limit == 10**9
     assert not on_cpu(models_dir=tmp_path, threads=1).engines
-    assert not on_cpu(models_dir=tmp_path, device="cuda").engines
+    given = {"models_dir": tmp_path, "device": "cuda", "engines": 2, "memory_limit": 10**9}
+    engines, num_front_ends, _ = on_cpu(**given)
+    assert [engine.memory_limit for engine in engines] == [5 * 10**8] * 2
+    assert num_front_ends == 4
 
 
 def test_with_pytorch_processes_are_asked_for_and_load_their_own_weights() -> None:
