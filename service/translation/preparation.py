@@ -37,11 +37,10 @@ from service.translation.markup.page import take_apart, visible_text
 from service.translation.placeholders import KeptStrings, find_kept, has_kept
 from service.translation.prefixes import Prefixes
 from service.translation.second_translation import SecondTranslation
-from service.translation.sentence.abbreviations import POINT
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.document import Document, FlowCutter, Sentence
-from service.translation.sentence.entering import Entrance, Entry
+from service.translation.sentence.entering import ODD_WORD, Entrance, Entry
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
 from service.translation.text_work import go_on
 
@@ -146,7 +145,7 @@ class Preparation:
         """Whether the text is one sentence without anything that needs a stage."""
         source = self.work.source
         return (
-            POINT not in text
+            ODD_WORD.search(text) is None
             and not has_kept(text)
             and not has_marks(text)
             and not FULL_WIDTH.search(text)

@@ -17,13 +17,11 @@ from model.decoding.sentence_limits import SentenceLimits
 from service.engine.interfaces import SentenceEncoder
 from service.translation.job import ModelJob
 from service.translation.markup.flow import MARK
-from service.translation.sentence.abbreviations import Spelled
 from service.translation.sentence.amounts import Amount, find_amounts
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.document import Sentence
-from service.translation.sentence.entering import Entrance, Entry
+from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import find_latin, keeps_latin
-from service.translation.sentence.script import Script
 from service.translation.sentence.terms import spelled
 
 LOST = math.inf
@@ -57,7 +55,7 @@ class SecondTranslation:
         was_sent = first.source.is_streamed and first.is_plain and sentence.is_bare
         if not faults or was_sent:
             return None
-        stages = [s for s in first.stages if not isinstance(s, Carriers | Spelled | Script)]
+        stages = [s for s in first.stages if not isinstance(s, Carriers | LastStage)]
         text = stages[-1].text if stages else sentence.text
         carriers = self._carry_amounts(sentence, first, text)
         if carriers is None and faults == LOST:

@@ -77,8 +77,6 @@ _WORDS = {
     },
 }
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
-POINT = ". "
-"""What a sentence has if it has an abbreviation: one cheap look."""
 _AFTER = r"(?=[\s,;:!?…)\]]|$)"
 _LETTERS = r"\p{L}\p{M}\p{N}"
 

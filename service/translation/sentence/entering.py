@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,12 +14,14 @@ from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
 from service.translation.language.chinese import SIMPLIFIED
 from service.translation.markup.flow import MARK
-from service.translation.sentence.abbreviations import POINT, enter_abbreviations
+from service.translation.sentence.abbreviations import Spelled, enter_abbreviations
 from service.translation.sentence.amounts import Amount
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
 from service.translation.sentence.document import Sentence
-from service.translation.sentence.script import enter_script
+from service.translation.sentence.emphasis import Emphasis, enter_emphasis
+from service.translation.sentence.script import Script, enter_script
+from service.translation.sentence.slashes import Slashes, enter_slashes
 from service.translation.sentence.stages import Stage
 from service.translation.sentence.terms import Terms
 from service.translation.text_work import go_on
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 _NOUNS_IN_CAPITALS = frozenset({"de"})
+ODD_WORD = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}|/|\. ")
+"""What a sentence has if it has words in capitals, joined ones or abbreviations: one cheap look."""
+LastStage = Emphasis | Slashes | Spelled | Script
+"""What `Entrance.last_stages` gives."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +106,12 @@ class Entrance:
         if sentence.kept and (carriers := self.carried(sentence, text)):
             stages.append(carriers)
             text = carriers.text
-        if POINT in text or self._changes_script:
+        is_aligned = self._is_aligned or bool(sentence.tags or terms)
+        if self._changes_script or ODD_WORD.search(text):
             stages += self.last_stages(text)
             text = stages[-1].text if stages else text
+            is_aligned = is_aligned or any(isinstance(stage, Emphasis) for stage in stages)
         ids, options = self._encoder.ids(text), self._work.options
-        is_aligned = self._is_aligned or bool(sentence.tags or terms)
         source = SourceSentence(ids, options, self._work.job.ticket.is_streamed, prefix, is_aligned)
         is_title_again = self._asks_titles_again and is_title(sentence.text)
         return Entry(source, text, stages, is_title_again)
@@ -131,16 +139,26 @@ class Entrance:
         kept = [string.text for string in sentence.kept]
         return enter_carriers(text, self._pair, self._tokenizer.reserved, kept, amounts)
 
-    def last_stages(self, text: str) -> list[Stage]:
-        """The stages that a sentence enters last: of its abbreviations and its script."""
-        stages: list[Stage] = []
-        if POINT in text and (spelled := enter_abbreviations(text, self._work.source)):
+    def last_stages(self, text: str) -> Sequence[LastStage]:
+        """The stages that a sentence enters last: of its words, and of its script."""
+        language = self._work.source
+        stages: list[LastStage] = []
+        if emphasis := enter_emphasis(text, language, self._count_pieces):
+            stages.append(emphasis)
+            text = emphasis.text
+        if slashes := enter_slashes(text):
+            stages.append(slashes)
+            text = slashes.text
+        if spelled := enter_abbreviations(text, language):
             stages.append(spelled)
             text = spelled.text
         if self._changes_script:
             script = enter_script(text, is_traditional=self._work.is_traditional)
             stages += [script] if script else []
         return stages
+
+    def _count_pieces(self, text: str) -> int:
+        return len(self._encoder.ids(text))
 
     def count(self, text: str) -> int:
         """The source ids of a text with marks, as the network gets it."""

@@ -22,7 +22,9 @@ from service.translation.preparation import Preparation
 from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.capitals import enter_capitals, enter_title
 from service.translation.sentence.document import Document, Sentence
+from service.translation.sentence.emphasis import enter_emphasis
 from service.translation.sentence.entering import Entry
+from service.translation.sentence.slashes import enter_slashes
 from service.translation.sentence.stages import Stage, Version, leave
 from tests.fuzz.strings import texts as strange_texts
 
@@ -31,6 +33,7 @@ PARTS = st.sampled_from(
     [
         *("The", "house", "is", "BIG", "NOW", "OPEN", "THE DOOR", "a", "dog.", "Mr.", "No", "!"),
         *("max.", "Approx.", "e. g.", "maximum", "MISC."),
+        *("yes/no", "/", "VERY", "Never", "NASA", "NOT", "- ", "• ", "[ ] ", " > ", ":-)", "(yes)"),
         *("{0}", "%s", "a_b", "https://a.b/c", "€5", "3.5", "1,234", "<b>", "</b>", "**", "[x]"),
         *(
             "。",
@@ -128,6 +131,39 @@ def test_what_enters_leaves_as_it_was(text: str, reserved: int, has_terms: bool)
 def test_abbreviations_go_in_as_words(language: str, text: str, spelled: str | None) -> None:
     stage = enter_abbreviations(text, language)
     assert (stage and stage.text) == spelled
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "usual"),
+    [
+        ("en", "This is VERY important.", "This is very important."),
+        ("en", "WARNING: I NEVER do.", "Warning: I never do."),
+        ("en", "FILE NOT FOUND in here", "File NOT found in here"),
+        ("de", "FEHLER: Bitte NICHT öffnen", "Fehler: Bitte nicht öffnen"),
+        ("de", "Ein FEHLER ist da.", "Ein Fehler ist da."),
+        *(("en", text, None) for text in ("NASA is big.", "the USA and it", "Call WHO or IT now")),
+        *(("en", text, None) for text in ("Use SELECT here", "a VERY_BIG one", "the GROUP BY x")),
+        *(("en", text, None) for text in ("VERY IMPORTANT", "the <NOT> b", "$NOT a", "NOT-a b")),
+        ("fr", "C'est TRÈS important.", None),
+    ],
+)
+def test_emphasised_words_go_in_as_usual(language: str, text: str, usual: str | None) -> None:
+    tokenizer = tokenizer_of(16)
+    stage = enter_emphasis(text, language, lambda word: len(tokenizer.encode_source(word, "")))
+    assert (stage and stage.text) == usual
+
+
+@pytest.mark.parametrize(
+    ("text", "apart"),
+    [
+        ("his/her dog", "his / her dog"),
+        ("cat/dog/bird", "cat / dog / bird"),
+        *((text, None) for text in ("I/O error", "km/h", "GNU/Linux", "this / that/those", "a/b")),
+    ],
+)
+def test_joined_words_go_in_apart(text: str, apart: str | None) -> None:
+    stage = enter_slashes(text)
+    assert (stage and stage.text) == apart
 
 
 def test_an_abbreviation_is_linked_to_its_translation() -> None:

@@ -1,0 +1,111 @@
+"""Words in capitals within a sentence, as in `This is VERY important`: networks copy most of them.
+
+They go in as they are usually written, and what translates them is in capitals. Acronyms, keys and
+the words of programming languages stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import regex
+
+from model.text.spans import Span
+from service.translation.alignment import AlignmentLink
+from service.translation.language.short_texts import ShortTexts
+from service.translation.sentence.capitals import in_capitals, in_small_letters, match_case
+from service.translation.sentence.carriers import Replaced, Replacement
+from service.translation.sentence.stages import Version
+
+_RUN = regex.compile(
+    r"(?<![\p{L}\p{M}\p{N}_'’&/.$%@#<\[=\\+-])\p{Lu}{2,}+(?: \p{Lu}{2,}+)*+"
+    r"(?![\p{L}\p{M}\p{N}_&/=(\]\\+]|[-.'’]\p{L})"
+)
+_WORD = regex.compile(r"\p{Lu}+")
+_SMALL = regex.compile(r"\p{Ll}")
+_LETTER = regex.compile(r"\p{L}")
+_LEAST_FREQUENCY = 4.0
+"""Of a word as it is usually written, as of ShortTexts."""
+_NAMES = {
+    "de": """
+        ALTER AM ARM BLOB BUS DES ELF ERROR ES FALSE FORMAT GAR IM IN INDEX INTEGER LAST MAIL MIT
+        NAME NEW NULL OPTION PDO PORT POST SO TEXT TRUE TYP TYPE UNIX
+        """,
+    "en": """
+        ACT AIDS ALTER AM ARM AS AT BASIC BE BOX BY CAD CAN CASE CAT COM COMMIT CONNECT COPY
+        CREATE DATA DECLARE DELETE DO DROP DRY ELSE END ENTER ESCAPE EXECUTE FALSE FAT FORMAT
+        FROM GET GRASS GROUP HE HEAD HOME HOST ICE IDEA IF IN INDEX INI INN INSERT INT INTEGER
+        INTO IS IT JOIN LED LIFE LIKE LOCK MAC MAD MAIL MASTER MAY MIT NAME NONE NULL OF OFFSET
+        OPTIONS ORDER PATH PDO PI PIN PORT POST POT PUT QUERY RAM RANGE RAW RE REST RETURN ROW
+        SALT SAT SELECT SET SHIFT SIM SMART SOAP ST STACK SUN TAB TABLE TERM TEST TEXT TH TRUE
+        TYPE UNIX UPDATE US WHERE WHO
+        """,
+}
+"""By language, words that are something else in capitals. Most are those that the translations of
+technical texts have as they are."""
+_KNOWN_NAMES = {language: frozenset(words.split()) for language, words in _NAMES.items()}
+
+
+@dataclass(frozen=True)
+class Emphasis:
+    """The stage of a sentence with such words: `text` has them as they are usually written."""
+
+    text: str
+    _words: frozenset[Span]
+
+    def leave(self, version: Version) -> Version:
+        """The translation with capitals where it translates these words."""
+        best: dict[Span, AlignmentLink] = {}
+        for link in version.links:
+            span = Span(link.source_start, link.source_end)
+            if span in self._words and (span not in best or link.weight > best[span].weight):
+                best[span] = link
+        emphasised = sorted({Span(link.target_start, link.target_end) for link in best.values()})
+        capitals = [Replacement(*s, in_capitals(version.text[slice(*s)])) for s in emphasised]
+        replaced = Replaced(version.text, capitals)
+        links = [
+            AlignmentLink(*link[:2], *replaced.span(*link[2:4]), link.weight)
+            for link in version.links
+        ]
+        return version._replace(text=replaced.text, links=links)
+
+
+def enter_emphasis(text: str, language: str, count: Callable[[str], int]) -> Emphasis | None:
+    """The stage of a sentence with words in capitals beside others; None without. `count`: the
+    network's pieces of a word."""
+    if _SMALL.search(text) is None or language not in _NAMES:
+        return None
+    words = [*_find(text, language, count)]
+    if not words:
+        return None
+    usual = Replaced(text, [Replacement(*span, word) for span, word in words])
+    return Emphasis(usual.text, frozenset(span for span, _ in words))
+
+
+class _Word(NamedTuple):
+    span: Span
+    usual: str
+
+
+def _find(text: str, language: str, count: Callable[[str], int]) -> Iterator[_Word]:
+    """The words that the network knows better in small letters, or with a capital as German nouns
+    and first words. Of words side by side all must be of the language."""
+    for run in _RUN.finditer(text):
+        if not all(_is_usual(word, language) for word in run.group().split()):
+            continue
+        for match in _WORD.finditer(text, *run.span()):
+            small = in_small_letters(match.group())
+            capital = match_case(small, "Aa")
+            as_small, as_capital = count(small), count(capital)
+            is_first = match.start() == run.start() and not _LETTER.search(text, 0, run.start())
+            if min(as_small, as_capital) < count(match.group()):
+                usual = capital if is_first or as_capital < as_small else small
+                yield _Word(Span(*match.span()), usual)
+
+
+def _is_usual(word: str, language: str) -> bool:
+    """Whether the letters are a word of the language, and nothing else."""
+    frequency = ShortTexts.load().frequency(in_small_letters(word), language)
+    return word not in _KNOWN_NAMES[language] and frequency >= _LEAST_FREQUENCY
