@@ -13,6 +13,7 @@ from model.text.spans import Span
 from service.engine.interfaces import SentenceEncoder
 from service.translation.job import ModelJob, TextFormat
 from service.translation.language.chinese import (
+    HAN,
     SIMPLIFIED,
     WITH_HAN,
     WITHOUT_HAN,
@@ -71,6 +72,7 @@ class Preparation:
             self._is_translated = is_chinese
         elif work.source == SIMPLIFIED and work.target in WITHOUT_HAN:
             self._is_translated = is_latin
+        self._keeps_han = self._is_translated is is_chinese
         self._keep = KeptStrings(work.job.keep) if work.job.keep else None
         glossary = work.job.glossary
         self._matcher = glossary.matcher(work.source) if glossary else None
@@ -149,6 +151,7 @@ class Preparation:
             and not has_kept(text)
             and not has_marks(text)
             and not FULL_WIDTH.search(text)
+            and not (self._keeps_han and HAN.search(text))
             and not (self._is_translated and self._is_translated(text))
             and next(find_unspelled(text, self.tokenizer, source), None) is None
             and is_one_sentence(text, source)
@@ -178,13 +181,15 @@ class Preparation:
 
     def _find_kept(self, text: str) -> Sequence[Span]:
         go_on()
-        unspelled = find_unspelled(self._read(text), self.tokenizer, self.work.source)
+        others = [*find_unspelled(self._read(text), self.tokenizer, self.work.source)]
+        if self._keeps_han and not is_chinese(text):
+            others += (Span(*match.span()) for match in HAN.finditer(text))
         terms = self._matcher.find(text) if self._matcher else ()
-        return find_kept(text, self._keep, unspelled, (Span(one.start, one.end) for one in terms))
+        return find_kept(text, self._keep, others, (Span(one.start, one.end) for one in terms))
 
     def _cut(self, text: str, is_in_caps: bool) -> Sequence[Piece]:
         return cut_text(
-            text,
+            in_half_width(text),
             self.work.source,
             self._limits.max_source_tokens,
             lambda part: self._count(part, is_in_caps),

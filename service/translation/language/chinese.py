@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from opencc import OpenCC
 
 SIMPLIFIED, TRADITIONAL = "zh", "zh-Hant"
+HAN = regex.compile(r"\p{Han}++(?:[，、·]\p{Han}++)*+")
 _HAN = regex.compile(r"\p{Han}")
 _OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Han}]")
 _EAST_ASIAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
