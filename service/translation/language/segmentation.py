@@ -13,6 +13,7 @@ import regex
 from sentencex import segment  # type: ignore[import-untyped]
 
 from service.translation.language.continuations import rejoined
+from service.translation.language.line_marks import bare, parts
 from service.translation.language.splitting import CountTokens, split_to_fit
 
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
@@ -24,9 +25,10 @@ EMOJI = (
     r"|[0-9#*]\uFE0F?\u20E3"
     r"|(?:[\p{Extended_Pictographic}--[©®™\u2139‼⁉〰〽㊗㊙\u2190-\u21FF]]|\p{Extended_Pictographic}\uFE0F)"
     r"[\p{Emoji_Modifier}\p{Extended_Pictographic}\uFE0F\u200D\U000E0020-\U000E007F]*"
+    r"|(?<!\S)(?:[:;=]['-]?(?:[()DPOop|*]|\)+)|[xX]D|\^[_.-]?\^)(?!\S)|<3(?=\s*$)"
 )
 _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI})+")
-_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|]| {4}")
+_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^]| {4}|[:;=]['-]?[()DPOop*]|[xX]D|<3")
 """What may be kept of an ASCII text."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _DIGIT = regex.compile(r"\d")
@@ -43,8 +45,8 @@ class Piece:
 
 def spaced_gap(gap: str, source: str, target: str) -> str:
     """What stands between two sentences of one line, by the spacing of the target language."""
-    if gap == "" and is_spaced(target) and not is_spaced(source):
-        return " "
+    if (gap == "" or gap[0] in "-–—") and is_spaced(target) and not is_spaced(source):
+        return f" {gap}"
     if gap == " " and not is_spaced(target):
         return "" if is_spaced(source) else gap
     return gap
@@ -72,10 +74,10 @@ def cut_text(
 
 def is_one_sentence(text: str, language: str) -> bool:
     """Whether `cut_text` leaves a text that fits whole. Of texts with spaces at an end, False."""
-    is_bare = not (text[:1].isspace() or text[-1:].isspace())
     return (
-        is_bare
-        and has_letters(text)
+        has_letters(text)
+        and bare(text) == (0, len(text))
+        and len([*parts(text)]) == 1
         and (_ASCII_BREAK if text.isascii() else _KEPT).search(text) is None
         and len(list(_segment(text, language))) == 1
     )
@@ -136,13 +138,20 @@ class _Cutter:
         if not has_letters(stretch):
             yield Piece(stretch, is_sentence=False)
             return
-        for sentence in _segment(stretch, self.language) if self.is_split else (stretch,):
+        for sentence in self._sentences(stretch):
             if not (has_letters(sentence) and self.is_translatable(sentence)):
                 yield Piece(sentence, is_sentence=False)
             elif self.count_tokens(sentence.strip()) <= self.max_tokens:
                 yield from _trim(sentence)
             else:
                 yield from self._split(sentence)
+
+    def _sentences(self, stretch: str) -> Iterator[str]:
+        if not self.is_split:
+            yield stretch
+            return
+        for part in parts(stretch):
+            yield from _segment(part, self.language)
 
     def _split(self, sentence: str) -> Iterator[Piece]:
         for part in split_to_fit(sentence, self.max_tokens, self.count_tokens):
@@ -172,8 +181,7 @@ def _trim(sentence: str) -> Iterator[Piece]:
     if not has_letters(sentence):
         yield Piece(sentence, is_sentence=False)
         return
-    body = sentence.strip()
-    start = sentence.index(body)
+    start, end = bare(sentence)
     yield Piece(sentence[:start], is_sentence=False)
-    yield Piece(body, is_sentence=True)
-    yield Piece(sentence[start + len(body) :], is_sentence=False)
+    yield Piece(sentence[start:end], is_sentence=True)
+    yield Piece(sentence[end:], is_sentence=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from model.text.spans import Span
+from service.translation.language.line_marks import line_sign
 from service.translation.language.segmentation import Piece, spaced_gap
 from service.translation.language.widths import in_half_width
 from service.translation.markup.coded_text import Code, TextPart, plain_text
@@ -19,6 +20,7 @@ Item = Union[TextPart, "Sentence"]
 """A string or code that stays, or a sentence."""
 Cut = Callable[[str, bool], Sequence[Piece]]
 """Cuts a flow's text into pieces; the flag says that it is all in capitals."""
+_MOST_SIGNS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,7 @@ class FlowCutter:
     def _flow_items(self, flow: Flow) -> Iterator[Item]:
         is_in_caps = is_in_capitals(flow.text)
         position = num_tags = 0
-        for start, end in _sentence_spans(self._cut(flow.text, is_in_caps)):
+        for start, end in _sentence_spans(self._cut(_with_signs(flow), is_in_caps)):
             first, last = _tags_inside(flow, start, end)
             first = max(first, num_tags)
             between = flow.tags[num_tags:first]
@@ -158,6 +160,16 @@ class FlowCutter:
             {**flow.escapes, **_spellings(flow, span)} if flow.written else flow.escapes,
             is_in_caps or is_in_capitals(text),
         )
+
+
+def _with_signs(flow: Flow) -> str:
+    """The flow's text with the signs that stand around sentences in place of their marks, unless
+    they are many."""
+    signs = [line_sign(kept.text) for kept in flow.kept]
+    if not 0 < len(signs) - signs.count(None) <= _MOST_SIGNS:
+        return flow.text
+    in_order = iter(signs)
+    return "".join((next(in_order) or MARK) if char == MARK else char for char in flow.text)
 
 
 def _sentence_spans(pieces: Iterable[Piece]) -> Iterator[Span]:

@@ -1,0 +1,73 @@
+"""What a line has before and after its sentences, such as the mark of a list or the dash of a
+speaker: networks copy or double it, and with it the word beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+_BULLET = "•‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
+_HEAD = regex.compile(
+    rf"""\s*+(?: (?: [{_BULLET}] |[*+~](?=\s|\p{{L}}{{2}}) | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
+    | (?: \*{{2,}} | !{{2,}} | =+ | \#+ | >+ | [»→] )(?=\s) | «(?=\s[^»]*+$) ) \s*+ )++""",
+    regex.X,
+)
+_TAIL = regex.compile(r"\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|[»→«►▶])\s*+$")
+_WITHIN = regex.compile(
+    r"\[(?=[^\[\]()]*\p{L}{2})[^\[\]()]++\]|\((?=[^()]*\p{L}{2})[^\[\]()\s]++(?: [^\[\]()\s]++)?\)"
+)
+_ASIDE = regex.compile(
+    r"\s*+[\[(]\p{Latin}[\p{Latin}\p{M}\s,'’-]{1,60}+[\])]:?\s++(?=[\p{Lu}\p{Han}“„\"])"
+)
+"""[laughs] before a sentence."""
+_IN_WORD = r"[\p{L}\p{M}\p{N}'’&-]{0,30}+"
+_NAME = rf"(?:\p{{Han}}|\p{{L}}{{2}}){_IN_WORD}(?: [\p{{L}}\p{{N}}&]{_IN_WORD}){{0,3}}+"
+_TRAIL = regex.compile(
+    rf"\s*+(?P<name>{_NAME})(?:(?:\s[»›>→⇒·•/]\s|[»›→⇒＞])(?P<name>{_NAME}))++\s*+"
+)
+"""The way to a page, as in Home > Products > Tea."""
+_SIGN = regex.compile(rf"[{_BULLET}»«›→⇒·>]")
+_BOXES = frozenset({"[ ]", "[x]", "[X]"})
+
+
+def bare(text: str) -> tuple[int, int]:
+    """Where the sentence of a text is that has such marks around it."""
+    start, end = 0, len(text)
+    if head := _HEAD.match(text):
+        start = head.end()
+    tail = _TAIL.search(text, start)
+    if tail and not ("»" in tail.group() and "«" in text):
+        end = tail.start()
+    start, end = _stripped(text, start, end)
+    if _WITHIN.fullmatch(text, start, end):
+        return _stripped(text, start + 1, end - 1)
+    return start, end
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    body = text[start:end].strip()
+    start = text.index(body, start)
+    return start, start + len(body)
+
+
+def line_sign(kept: str) -> str | None:
+    """The character that a kept string is for `bare` and `parts`; None if it is of a sentence."""
+    if kept in _BOXES:
+        return "☐"
+    return kept if _SIGN.fullmatch(kept) else None
+
+
+def parts(line: str) -> Iterator[str]:
+    """The pages of a way to a page and the signs between them, or what stands in brackets before
+    a sentence, and the sentence. Joined they are the line."""
+    cuts = []
+    if trail := _TRAIL.fullmatch(line):
+        cuts = [place for span in trail.spans("name") for place in span]
+    elif aside := _ASIDE.match(line):
+        cuts = [aside.end()]
+    position = 0
+    for cut in [*cuts, len(line)]:
+        if cut > position:
+            yield line[position:cut]
+            position = cut
