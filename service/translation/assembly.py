@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from model.decoding.confidence import Calibration
@@ -21,6 +22,7 @@ from service.translation.confidence import SentenceConfidence, rate
 from service.translation.job import ModelJob
 from service.translation.language.segmentation import has_digits
 from service.translation.markup.coded_text import CodedText, Text, TextPart, plain_text
+from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import LOST
@@ -30,6 +32,8 @@ from service.translation.sentence.latin import keeps_latin, lost_latin
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Version, leave
 from service.translation.text_work import go_on
+
+_JOINED = re.compile(rf"{MARK} ?(?={MARK})")
 
 
 class Assembly:
@@ -264,8 +268,9 @@ def _untranslated(sentence: Sentence) -> Version:
 
 
 def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJob) -> list[float]:
-    """How much each translation lost: terms, Latin words if it keeps them, and numbers that only
-    one side has, lost ones twice; LOST if a kept string was lost or doubled."""
+    """How much each translation lost: terms, Latin words if it keeps them, words between kept
+    strings, and numbers that only one side has, lost ones twice; LOST if a kept string was lost or
+    doubled."""
     has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
     numbers = find_numbers(sentence.text) if has_digits(sentence.text) else None
     faults = []
@@ -274,6 +279,8 @@ def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJ
             faults.append(LOST)
             continue
         num_faults = 2 * len(version.lost)
+        if sentence.kept:
+            num_faults += max(0, _num_joined(version.text) - _num_joined(sentence.text))
         if has_latin:
             num_faults += 2 * lost_latin(sentence.text, version.text)
         if numbers is not None:
@@ -281,6 +288,11 @@ def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJ
             num_faults += 2 * len(lost) + len(added)
         faults.append(num_faults)
     return faults
+
+
+def _num_joined(text: str) -> int:
+    """How many marks of kept strings follow others without a word between."""
+    return len(_JOINED.findall(text))
 
 
 def _doubts(result: SentenceResult) -> float:
