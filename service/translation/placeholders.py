@@ -36,7 +36,8 @@ _DELIMITED = regex.compile(
     |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
     |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
     |-(?<=[\p{Han}\u3000-\u303f\uff00-\uff65("'„“‘]-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\p{Latin}\d_'’-])
-    # &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %>
+    # &lt;br&gt; &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %>
+    |&lt;/?[A-Za-z][\w:.-]*+(?:\s[^<>&\n]*+)?/?&gt;
     |&(?:[A-Za-z]{2,8}\d{0,2}|\#\d{1,7}|\#x[0-9a-fA-F]{1,6});|\\[nrt](?![a-z])|\\["']
     |(?<![\p{Latin}\d_])[A-Z]\w{0,80}+<(?!(?:[a-z]|br|hr|wbr|img)\b)[\w&:,<>]{1,80}(?<=>)
     |<++/?[A-Za-z\d][\w:.-]*+(?:\s*+/?>++|\s[^<>=\n]*+=[^<>\n]*+>)|<%[^%\n]{1,200}%>
@@ -51,8 +52,8 @@ _DELIMITED = regex.compile(
     # telephone numbers, IBAN, hashtags and mentions in Chinese
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}(?![:./-]?\d|[\p{Latin}_])
     |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])
-    |(?<![[\w&/]--\p{Han}])(?:\#(?=[\w--\p{Han}]*+\p{Han})[^\W\d]\w*+\#?
-        |@(?=[\w--\p{Han}]*+\p{Han})\w{1,8}+(?!\w))
+    |(?:(?<![[\w&/]--\p{Han}])|(?<=(?<![^\s\p{Han}\p{P}])//))(?:\#(?=[\w--\p{Han}]*+\p{Han})[^\W\d]\w*+\#?
+        |@(?=[\w--\p{Han}]*+\p{Han})[\w--[的是在了和吗吧呢你我他她]]{1,8}+(?![\w--[的是在了和吗吧呢你我他她]]))
     )""",
     regex.V1 | regex.X,
 )

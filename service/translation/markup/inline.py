@@ -4,7 +4,7 @@ the sign before the key of a menu's entry, escaped characters, and branches of I
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import regex
 
@@ -17,12 +17,13 @@ from service.translation.placeholders import find_kept
 _LINE_BREAK = r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)"
 _ESCAPED = r"""(?:\\(?:(?P<char>[%&$\#_{}]|(?<=\p{L}\\)'(?=\p{L}))|(?P<space>[nrt])(?![a-z])
     |(?P<space>n)(?<=[\w.,;:!?)"'%}]\\n)(?<!(?:(?<![^\W_])(?:[A-Za-z]:|\.{1,2})|[/\\](?!n|r\\)[\w.-]*
-        |\b[A-Z]{2,})\\n)(?![\w-]*+(?:\.\w|[/\\](?!n|r\\)))))"""
+        |\b[A-Z]{2,})\\n)(?![\w-]*+(?:\.\w|[/\\](?!n|r\\))))
+    |(?<=\p{L})&(?:\#0?39|\#x27|apos|rsquo|\#8217);(?=\p{L}))"""
 _WRITTEN, _WRITTEN_OR_BREAK = (
     regex.compile(pattern, regex.X) for pattern in (_ESCAPED, f"{_ESCAPED}|{_LINE_BREAK}")
 )
-"""Characters that are written with a backslash, as in It\\'s and 100\\%, and single line breaks.
-src\\new is a path."""
+"""Characters that are written with a backslash, as in It\\'s and 100\\%, or as It&#39;s, and single
+line breaks. src\\new is a path."""
 _SPACES = {"n": "\n", "r": "\r", "t": "\t"}
 _LINK = regex.compile(
     r"(?<!\\)!?\[(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]\n]{1,400}+)"
@@ -40,12 +41,15 @@ _CHOICE = regex.compile(r"\s*+\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)
 _BRACE, _NUMBER, _BRANCH_DEPTH = regex.compile(r"[{}]"), regex.compile("#"), 2
 _MARK = regex.compile(
     r"""(?<!⟦)(?P<left><)(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?P<empty>/)?>
+    |(?P<left>&lt;)(?P<end>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>&\n]*+)?(?P<empty>/)?&gt;
     |(?P<left>\{\{?|\[)(?P<end>/)?(?P<name>[\w.$@-]{1,40}+)(?:=[^\[\]{}\n]{1,80})?(?:\}\}?|\])
     |(?P<left>%)(?:\d\$)?[sd@]
     |(?P<left>(?P<emphasis>\*{1,3}+|(?<!_)_(?!_)|~{1,2}+))""",
     regex.X,
 )
 """A mark that may be a tag. Reserved pieces such as ⟦<1>⟧ contain none."""
+_NAMED = frozenset({"<", "&lt;", "["})
+"""How marks begin that are tags only if one of their name ends them."""
 
 
 def text_flow(
@@ -65,12 +69,13 @@ def text_flow(
         builder.add_tag((*parts, text[position:]), 0, None)
         return builder.build()
     odd = _WRITTEN_OR_BREAK if joins_lines else _WRITTEN
+    mixed = _mixed(text)
     position = 0
     for number, (token, partner) in enumerate(_pairs(text, find, is_spaced)):
-        _add(builder, odd, is_spaced, text[position : token.start])
+        _add(builder, odd, mixed, is_spaced, text[position : token.start])
         builder.add_tag((text[token.start : token.end],), number, partner)
         position = token.end
-    _add(builder, odd, is_spaced, text[position:])
+    _add(builder, odd, mixed, is_spaced, text[position:])
     return builder.build()
 
 
@@ -102,14 +107,35 @@ def find_in_branch(find: FindKept, text: str) -> Sequence[Span]:
     return sorted([*find(text), *(Span(*match.span()) for match in _NUMBER.finditer(text))])
 
 
-def _add(builder: FlowBuilder, odd: regex.Pattern[str], is_spaced: bool, text: str) -> None:
-    """Add text with its escaped characters read as themselves, and its single line breaks, if they
-    are `odd` too, as spaces or not at all."""
+def _mixed(text: str) -> Set[str]:
+    """The characters that the text has escaped and also otherwise: these stay as they are, since a
+    translation writes all in one way."""
+    spellings: dict[str, list[str]] = {}
+    for match in _WRITTEN.finditer(text) if "\\" in text or "&" in text else ():
+        spellings.setdefault(_char(match), []).append(match.group())
+    return {
+        char
+        for char, found in spellings.items()
+        if len(set(found)) > 1 or text.count(char) > "".join(found).count(char)
+    }
+
+
+def _char(written: regex.Match[str]) -> str:
+    """What an escaped character is read as."""
+    return written["char"] or (_SPACES[written["space"]] if written["space"] else "'")
+
+
+def _add(
+    builder: FlowBuilder, odd: regex.Pattern[str], mixed: Set[str], is_spaced: bool, text: str
+) -> None:
+    """Add text with its escaped characters read as themselves, but for the `mixed` ones, and its
+    single line breaks, if they are `odd` too, as spaces or not at all."""
     position = 0
     for match in odd.finditer(text):
         builder.add(text[position : match.start()])
-        if char := match["char"] or _SPACES.get(match["space"]):
-            builder.add_written(char, match.group())
+        if match.group()[0] in "\\&":
+            char = _char(match)
+            builder.add_written(match.group() if char in mixed else char, match.group())
         elif is_spaced or _is_ascii_beside(text, *match.span()):
             builder.add_written(" ", match.group())
         else:
@@ -172,7 +198,7 @@ def _marks(text: str, find: FindKept, is_spaced: bool) -> Iterator[Token]:
         kind = None
         if (name := _named(mark)) in ends:
             kind = Kind.END if mark["end"] else Kind.START
-        elif not kept.get(mark.start(), mark["emphasis"] is not None) or mark["left"] in "<[":
+        elif not kept.get(mark.start(), mark["emphasis"] is not None) or mark["left"] in _NAMED:
             continue
         elif is_spaced:
             kind, name = _touching(mark), mark["left"]

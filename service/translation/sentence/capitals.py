@@ -15,9 +15,9 @@ from service.translation.sentence.stages import Version
 
 _WORD = regex.compile(r"[\p{L}\p{M}'’]+")
 _TITLE = regex.compile(
-    r"(?:\p{Lu}[\p{Lu}\p{Ll}]*+(?: \p{Lu}[\p{Lu}\p{Ll}]*+)?"
+    r"(?!OK\b)(?:\p{Lu}[\p{Lu}\p{Ll}]*+(?: \p{Lu}[\p{Lu}\p{Ll}]*+)?"
     r"|\p{Lu}\p{Ll}*+(?: \p{Lu}\p{Ll}*+){2,5})(?:[:…]|\.{3})?"
-    r"|\p{Lu}++(?: \p{Lu}++)?[.:!?…]*+"
+    r"|(?!OK\b)\p{Lu}++(?: \p{Lu}++)?[.:!?…]*+"
 )
 _SINGLE_I = regex.compile(r"(?<![\p{L}\p{M}])i(?![\p{L}\p{M}])")
 _LEAST_SHARE = 0.9

@@ -93,6 +93,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("访问https://a.cn/b，谢谢", ["https://a.cn/b"]),
         ("写给a.b@c.cn吧", ["a.b@c.cn"]),
         ("#北京 很美，今天#上海#下雨，C#语言", ["#北京", "#上海#"]),
+        ("转发 //@新华社:下雨 谢谢@李老师的帮助", ["@新华社", "@李老师"]),
         ("@张三 你好！谢谢@李四，@所有人请注意明天早上开会。", ["@张三", "@李四"]),
         ("on example.com/x.", ["example.com/x"]),
         ("%d%%", ["%d%%"]),

@@ -20,7 +20,7 @@ from service.translation.job import ModelJob, TranslationJob
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.sentence.abbreviations import enter_abbreviations
-from service.translation.sentence.capitals import enter_capitals, enter_title
+from service.translation.sentence.capitals import enter_capitals, enter_title, is_title
 from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.emphasis import enter_emphasis
 from service.translation.sentence.entering import Entry
@@ -164,6 +164,17 @@ def test_emphasised_words_go_in_as_usual(language: str, text: str, usual: str | 
 def test_joined_words_go_in_apart(text: str, apart: str | None) -> None:
     stage = enter_slashes(text)
     assert (stage and stage.text) == apart
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        *(("Save As", True), ("OPEN!", True), ("Okay", True), ("OKAY", True), ("Ok", True)),
+        *(("OK", False), ("OK.", False), ("Save it now", False), ("Cheers!", False)),
+    ],
+)
+def test_few_words_with_capitals_are_a_title(text: str, is_one: bool) -> None:
+    assert is_title(text) is is_one
 
 
 def test_an_abbreviation_is_linked_to_its_translation() -> None:
