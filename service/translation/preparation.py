@@ -12,13 +12,11 @@ from model.decoding.sentence_limits import SentenceLimits
 from model.text.spans import Span
 from service.engine.interfaces import SentenceEncoder
 from service.translation.job import ModelJob, TextFormat
+from service.translation.language.already import frequent_words, is_in_target
 from service.translation.language.chinese import (
     HAN,
     SIMPLIFIED,
-    WITH_HAN,
-    WITHOUT_HAN,
     is_chinese,
-    is_latin,
     to_simplified,
     to_traditional,
 )
@@ -67,11 +65,8 @@ class Preparation:
             tokenizer, work.source, work.target, limits.max_source_tokens
         )
         self._usual = _USUAL_CHINESE if work.source == SIMPLIFIED else _USUAL
-        self._is_translated = None
-        if work.target == SIMPLIFIED and work.source not in WITH_HAN:
-            self._is_translated = is_chinese
-        elif work.source == SIMPLIFIED and work.target in WITHOUT_HAN:
-            self._is_translated = is_latin
+        self._is_translated = is_in_target(work.source, work.target)
+        self._target_words = frequent_words(work.source, work.target)
         self._keeps_han = self._is_translated is is_chinese
         self._keep = KeptStrings(work.job.keep) if work.job.keep else None
         glossary = work.job.glossary
@@ -139,6 +134,7 @@ class Preparation:
             and self._keep is None
             and (self.work.source != SIMPLIFIED or to_simplified(text) == text)
             and not self.tokenizer.count_unspelled(text)
+            and self._target_words.isdisjoint(text.split())
             and (self._usual.fullmatch(text) is not None or self._has_no_stage(text))
             and len(self._encoder.ids(text)) <= self._limits.max_source_tokens
         )
