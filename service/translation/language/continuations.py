@@ -22,10 +22,11 @@ _ABBREVIATIONS = {
         ggü griech hrsg inkl insb(?:es)? ital jew jhrl jährl kfm kgl lat led max med mind misc
         monatl mtl möbl nat näml od oec phil resp röm russ schwäb schweiz sog span stellv südd techn
         theol tägl ungef urspr verh vermutl versch verw wahrsch wiss wöch z\.Hd zw zzgl österr
+        Hbf Red Sek Stk durchschn insg lt voraussichtl
         """,
     "en": r"""
         Lt\.Cdr Mgr Ms Phys approx appt attn avg chap dept eqs? est excl figs? govt incl max misc
-        refs? resp vols? ch eds? ext hrs lbs mins secs tel temp wks yrs
+        refs? resp vols? al LLC pct pcs qty ch eds? ext hrs lbs mins secs tel temp wks yrs
         """,
     "es": r"""
         Cía Col Da Dña Drs Dª Excm[ao]s? Fr Ilm[ao]s? L[ct]?d[ao] Mons Rdos? Rev Rvdm?os? Sras Sres
@@ -60,7 +61,24 @@ have a capital."""
 _ALSO_LAST = frozenset(
     {
         *("Art", "Col", "Dir", "Ed", "Led", "Max", "Phil"),
-        *("ch", "eds?", "ext", "hrs", "lbs", "mins", "secs", "tel", "temp", "wks", "yrs"),
+        *(
+            "al",
+            "LLC",
+            "pct",
+            "pcs",
+            "qty",
+            "ch",
+            "eds?",
+            "ext",
+            "hrs",
+            "lbs",
+            "mins",
+            "secs",
+            "tel",
+            "temp",
+            "wks",
+            "yrs",
+        ),
     }
 )
 """Names and those that often end a sentence: they do not before small letters and digits."""
@@ -84,7 +102,7 @@ _GERMAN_NOUN = regex.compile(
     r"(?:Jahrhundert|Jahrtausend|Jhd?t?\.|Weltkrieg|Stock|Etage|Obergeschoss|Untergeschoss|Auflage"
     r"|Bundesliga|Geburtstag|Jahrestag|Lebensjahr|Schuljahr|Semester|Quartal|Halbjahr|Spieltag"
     r"|Spielminute|Jänner|Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
-    r"|November|Dezember)(?:e[ns]?|s)?(?!\p{L})"
+    r"|November|Dezember|(?:Jan|Febr?|Apr|Aug|Sept?|Okt|Nov|Dez)\.)(?:e[ns]?|s)?(?!\p{L})"
 )
 """Nouns that have an ordinal before them."""
 _GERMAN_BEGINNING = regex.compile(

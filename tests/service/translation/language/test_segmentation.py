@@ -66,6 +66,12 @@ def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits
         ("a    b", "en", ["a", "b"]),
         ("| a | b c |\td", "en", ["a", "b c", "d"]),
         ("保存 ｜ 取消", "zh", ["保存", "取消"]),
+        ("Am 15. Jan. 2024 war es so.", "de", ["Am 15. Jan. 2024 war es so."]),
+        (
+            "Qty. 5: 2 pct. in it. Buy pcs. I do.",
+            "en",
+            ["Qty. 5: 2 pct. in it.", "Buy pcs.", "I do."],
+        ),
         ("- Yes. – No.", "en", ["Yes.", "No."]),
         ("• First * item\n*required\n+more", "en", ["First * item", "required", "more"]),
         ("=== End ===\n> [ Yes ]\nNext »", "en", ["End", "Yes", "Next"]),

@@ -123,6 +123,18 @@ def test_what_enters_leaves_as_it_was(text: str, reserved: int, has_terms: bool)
             "Max. 5 Min. z. B. im 19. Jh.",
             "Maximal 5 Minuten zum Beispiel im 19. Jahrhundert.",
         ),
+        (
+            "de",
+            "S. 5 u. Abb. 2 o. Art. 3, Mo. bis Fr., 5. Jan. 24",
+            "Seite 5 und Abbildung 2 oder Artikel 3, Montag bis Freitag, 5. Januar 24",
+        ),
+        ("de", "Do. So. 3 o. ä. u. a.", "Do. Sonntag 3 oder Ähnliches unter anderem."),
+        (
+            "en",
+            "No. 5 et al. on Jan. 5: 3 pcs. (fig. 2)",
+            "Number 5 and others on January 5: 3 pieces (figure 2)",
+        ),
+        ("en", "Oh no. I see a fig. It is", None),
         ("en", "(misc. items, e.g. approx. 5)", "(various items, for example approximately 5)"),
         ("en", "Set max.width. It is Max.5.", None),
         ("zh", "Mr. Bo, max. 5", None),
