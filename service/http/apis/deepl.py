@@ -50,6 +50,7 @@ from service.translation.job import AUTO, SplitSentences
 from service.translation.language.chinese import TRADITIONAL
 from service.translation.results import TranslationResult
 from service.translation.routing import nearest
+from service.translation.text_work import num_characters, text_work
 
 TRANSLATE, LANGUAGES, USAGE = "/v2/translate", "/v2/languages", "/v2/usage"
 DOCUMENT, LANGUAGES_3 = "/v2/document", "/v3/languages"
@@ -236,10 +237,18 @@ async def translate(request: Request) -> dict[str, Any]:
     """Translate texts that are sent as JSON or as a form."""
     asked = await read_request(request, TextRequest, (JSON, FORM))
     asked.require_offered()
-    asked.require_languages(server_state(request))
-    num_characters = sum(map(len, asked.texts))  # without the marks of ignored tags
-    translations = await translate_texts(request, asked.wanted_texts(), num_characters)
-    return {"translations": [_rendered(asked, *one) for one in enumerate(translations)]}
+    state = server_state(request)
+    asked.require_languages(state)
+    state.limits.check_texts("text", asked.texts)
+    wanted = await text_work(num_characters(asked.texts), asked.wanted_texts)
+    num_charged = sum(map(len, asked.texts))  # without the marks of ignored tags
+    translations = await translate_texts(request, wanted, num_charged)
+
+    def rendered() -> list[dict[str, Any]]:
+        return [_rendered(asked, *one) for one in enumerate(translations)]
+
+    size = num_characters(one.text for one in translations)
+    return {"translations": await text_work(size, rendered)}
 
 
 def _rendered(asked: TextRequest, index: int, translation: TranslationResult) -> dict[str, Any]:

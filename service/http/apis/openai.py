@@ -7,6 +7,7 @@ have names such as deepseek-chat, so a pair must be known if a message names lan
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections.abc import AsyncGenerator
@@ -30,6 +31,7 @@ from service.http.state import ServerState, server_state
 from service.http.translating import event_stream, translate_texts
 from service.translation.job import AUTO
 from service.translation.results import TextPiece
+from service.translation.text_work import text_work
 from service.translation.translator import Pieces
 
 PATH, MODELS = "/v1/chat/completions", "/v1/models"
@@ -46,12 +48,17 @@ class ChatRequest(RequestModel):
     messages: Any
     stream: bool = False
 
-    def wanted(self, state: ServerState) -> TranslateRequest:
-        """The same as a translation request. Raises InvalidField or TextTooLong."""
+    @property
+    def text(self) -> str:
+        """What the user says. Raises InvalidField."""
         text = self._last("user")
         if text is None:
             raise InvalidField("messages must have one of the user")
-        state.limits.check_length("messages", [text])  # before it is searched
+        return text
+
+    def wanted(self, state: ServerState) -> TranslateRequest:
+        """The same as a translation request. Raises InvalidField."""
+        text = self.text
         languages, prompt = self._languages(state), read_prompt(text, state.dispatcher.languages)
         if languages is None and prompt is None:
             raise InvalidField(
@@ -104,7 +111,9 @@ async def complete(request: Request) -> Any:
     """The translation as the assistant's message, whole or in chunks."""
     state, record = server_state(request), request.state.record
     asked = await read_request(request, ChatRequest, (JSON,))
-    wanted = asked.wanted(state)
+    text = asked.text
+    state.limits.check_length("messages", [text])  # before it is searched
+    wanted = await text_work(len(text), functools.partial(asked.wanted, state))
     base = {"id": record.request_id, "created": int(time.time()), "model": asked.model}
     if asked.stream:
         job = await state.admit(request.state.caller, wanted)

@@ -6,6 +6,7 @@ source and of the translation.
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -26,6 +27,7 @@ from service.http.state import server_state
 from service.http.translating import translate_texts
 from service.translation.job import AUTO
 from service.translation.results import TranslationResult
+from service.translation.text_work import text_work
 
 _JSON = f"{JSON}; charset=utf-8"
 """OmegaT's plugin takes an answer without a charset for Latin-1."""
@@ -64,7 +66,9 @@ async def translate_segment(request: Request) -> Response:
     asked = await _read(request)
     (translation,) = await translate_texts(request, asked.wanted(details=True))
     text = translation.text
-    answer = {"translation": text, "Translation": text, **_alignment(asked.input, translation)}
+    align = functools.partial(_alignment, asked.input, translation)
+    alignment = await text_work(len(asked.input) + len(text), align)
+    answer = {"translation": text, "Translation": text, **alignment}
     return Response(to_json(answer), media_type=_JSON)
 
 
