@@ -25,7 +25,7 @@ _DELIMITED = regex.compile(
     |[$%@\#]?\{\{\{?[^{}\n]{1,200}\}?\}\}|\{%[^{}\n]{1,200}%\}|[$%@\#]\{[^{}\n]{0,200}\}
     |\{\s*+/?[\w.$@-]*+(?:\[[^\]\s{}]{0,80}\])?\s*+(?:[:!,][^{}\n]{0,80})?\}
     |\$t?\([^()\n]{1,80}\)|\$(?:1|[2-9](?<=\$1\b.{0,200}))(?!\w|[.,]\d|\s?[MmBb]illi)
-    |\[\[[^\[\]\s]{1,80}\]\]
+    |\[\[[^\[\]\n]{1,200}\]\]
     # %NAME% %% %(x)s %-5.2f %1; not "100% sure"
     |(?<!\d)%++[A-Za-z_]\w*+%++(?![\p{Latin}\d_])|%%|%\([^()\n]{1,80}\)[-+\#0-9.]*+[A-Za-z]
     |(?<!\d)%(?:\d{1,2}\$)?[-+\#0]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?
@@ -93,8 +93,11 @@ _HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]")
 _HINT_IN_WORDS = re.compile(r"[A-Z](?<=[a-z][A-Z])|[.:][a-z]|\(\)")
 """The signs of a text with strings to keep. They are two, because a set of characters alone is
 searched ten times as fast."""
-_PLAIN = re.compile(r"[\"'(]*[^\W\d_]?[a-z\u00df-\u00ff]*[.,;:!?)\"']*")
-"""A word as most are."""
+_WORD = r"[^\W\d_]?[a-z\u00df-\u00ff]*"
+_PLAIN = re.compile(
+    rf"[\"'(]*{_WORD}[.,;:!?)\"']*|(==|\|\|)[^\W\d_]+(\1)?[.,;:!?)]*|[^\W\d_]+(==|\|\|)[.,;:!?)]*"
+)
+"""A word as most are, also as ==marked==."""
 _ODD = regex.compile(r"(?V1)[\p{Co}\ufffc\ufffd\x00-\x08\x0e-\x1b\x7f]+")
 _PILE = regex.compile(r"\p{M}{5}|[\u0334-\u0338]")
 _PILES = regex.compile(

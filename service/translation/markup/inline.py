@@ -1,5 +1,6 @@
-"""The flow of a plain text: tags in it, such as `<b>...</b>`, `{b}...{/b}` and `[...](address)`,
-the sign before the key of a menu's entry, escaped characters, and branches of ICU messages."""
+"""The flow of a plain text: tags in it, such as `<b>...</b>`, `{b}...{/b}`, `==...==`,
+`[[page|...]]` and `[...](address)`, the sign before the key of a menu's entry, escaped characters,
+and branches of ICU messages."""
 
 from __future__ import annotations
 
@@ -29,6 +30,9 @@ _LINK = regex.compile(
     r"(?<!\\)!?\[(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]\n]{1,400}+)"
     r"(?P<address>\]\((?=[^()\s]*[/\#.:@])(?:[^()\s]|\([^()\s]*\)){1,2000}+(?:\s\"[^\"\n]*\")?\))"
 )
+_WIKI_LINK = regex.compile(
+    r"\[\[[^\[\]\n]{1,400}\|(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]|\n]{1,400}+)(?P<address>\]\])"
+)
 _LINK_NAME = "]("
 _KEY = regex.compile(
     r"""(?<![\w&\\;.@\#/-])(?P<sign>&(?=\p{L})|_(?=\p{Lu}|\p{L}+\W*$))(?!\p{L}\)|\w+;)
@@ -44,7 +48,7 @@ _MARK = regex.compile(
     |(?P<left>&lt;)(?P<end>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>&\n]*+)?(?P<empty>/)?&gt;
     |(?P<left>\{\{?|\[)(?P<end>/)?(?P<name>[\w.$@-]{1,40}+)(?:=[^\[\]{}\n]{1,80})?(?:\}\}?|\])
     |(?P<left>%)(?:\d\$)?[sd@]
-    |(?P<left>(?P<emphasis>\*{1,3}+|(?<!_)_(?!_)|~{1,2}+))""",
+    |(?P<left>(?P<emphasis>\*{1,3}+|(?<!_)_(?!_)|~{1,2}+|==|\|\||'{2,3}+))""",
     regex.X,
 )
 """A mark that may be a tag. Reserved pieces such as ⟦<1>⟧ contain none."""
@@ -173,7 +177,7 @@ def _key(text: str) -> Token | None:
 
 def _tokens(text: str, find: FindKept, is_spaced: bool) -> list[Token]:
     """The parts of links that are not their texts, and the marks outside them."""
-    links = list(_links(text)) if "](" in text else []
+    links = list(_links(text)) if "](" in text or "[[" in text else []
     within = {at for token in links for at in range(token.start, token.end)}
     marks = _marks(text, find, is_spaced)
     others = (mark for mark in marks if within.isdisjoint(range(mark.start, mark.end)))
@@ -181,7 +185,7 @@ def _tokens(text: str, find: FindKept, is_spaced: bool) -> list[Token]:
 
 
 def _links(text: str) -> Iterator[Token]:
-    for link in _LINK.finditer(text):
+    for link in (*_LINK.finditer(text), *_WIKI_LINK.finditer(text)):
         yield Token(Kind.START, link.start(), link.start("text"), _LINK_NAME)
         yield Token(Kind.END, *link.span("address"), _LINK_NAME)
 

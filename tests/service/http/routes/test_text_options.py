@@ -51,6 +51,8 @@ WRAPPED = "the sea is\nblue. it is\r\ndeep.\n\nbye\n"
         ({"q": "<b>one</b>", "format": "text"}, "<b>ONE</b>"),
         ({"q": "open {name} or %s"}, "OPEN {name} OR %s"),
         ({"q": "it&#39;s &lt;b&gt;one&lt;/b&gt; x"}, "IT&#39;S &lt;b&gt;ONE&lt;/b&gt; X"),
+        ({"q": "see [[Page|this]] or [[My Page]]"}, "SEE [[Page|THIS]] OR [[My Page]]"),
+        ({"q": "a ==big== ''dog'' || cat == x"}, "A ==BIG== ''DOG'' || CAT == X"),
         ({"q": r"it\'s 5\% off"}, r"IT\'S 5\% OFF"),
         ({"q": r"it\'s 5\% of tom's 6%"}, r"IT\'S 5\% OF TOM'S 6%"),
         ({"q": "go to https://a.b/c."}, "GO TO https://a.b/c."),
