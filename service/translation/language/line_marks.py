@@ -14,8 +14,10 @@ _HEAD = regex.compile(
     regex.X,
 )
 _TAIL = regex.compile(r"\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|[»→«►▶])\s*+$")
+_FEW_WORDS = r"(?=[^{0}]*\p{{L}}{{2}})[^{0}\s]++(?: [^{0}\s]++)?"
 _WITHIN = regex.compile(
-    r"\[(?=[^\[\]()]*\p{L}{2})[^\[\]()]++\]|\((?=[^()]*\p{L}{2})[^\[\]()\s]++(?: [^\[\]()\s]++)?\)"
+    rf"\[(?=[^\[\]()]*\p{{L}}{{2}})[^\[\]()]++\]|\({_FEW_WORDS.format('()')}\)"
+    rf'|"{_FEW_WORDS.format(chr(34))}"'
 )
 _ASIDE = regex.compile(
     r"\s*+[\[(]\p{Latin}[\p{Latin}\p{M}\s,'’-]{1,60}+[\])]:?\s++(?=[\p{Lu}\p{Han}“„\"])"

@@ -5,6 +5,7 @@ and branches of ICU messages."""
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Sequence, Set
 
 import regex
@@ -185,7 +186,7 @@ def _tokens(text: str, find: FindKept, is_spaced: bool) -> list[Token]:
 
 
 def _links(text: str) -> Iterator[Token]:
-    for link in (*_LINK.finditer(text), *_WIKI_LINK.finditer(text)):
+    for link in itertools.chain(_LINK.finditer(text), _WIKI_LINK.finditer(text)):
         yield Token(Kind.START, link.start(), link.start("text"), _LINK_NAME)
         yield Token(Kind.END, *link.span("address"), _LINK_NAME)
 

@@ -76,6 +76,7 @@ def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits
         ("• First * item\n*required\n+more", "en", ["First * item", "required", "more"]),
         ("=== End ===\n> [ Yes ]\nNext »", "en", ["End", "Yes", "Next"]),
         ("(maybe)\n[laughs] That is (so) it", "en", ["maybe", "laughs", "That is (so) it"]),
+        ('"Stop now"\n"I am here" he said.', "en", ["Stop now", '"I am here" he said.']),
         ("Home > Products » Tea", "en", ["Home", "Products", "Tea"]),
         ("首页＞产品→茶", "zh", ["首页", "产品", "茶"]),
         ("Go to Home > Tea and wait.\nx > y", "en", ["Go to Home > Tea and wait.", "x > y"]),
