@@ -52,6 +52,21 @@ def test_code_survives_with_space_beside_it(
             assert not after[:1].isalnum(), found
 
 
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("Hello {name}, you have {count} new messages.", "de"),
+        ("Hallo {name}, Sie haben {count} neue Nachrichten.", "en"),
+    ],
+)
+def test_words_between_placeholders_stay_between_them(
+    translator: OfflineTranslator, text: str, target: str
+) -> None:
+    found = translator.translate(text, {"de": "en", "en": "de"}[target], target)
+    assert "{name}," in found
+    assert " {count} " in found
+
+
 AROUND = {
     "en": "Read {}our terms{} before you sign.",
     "de": "Lesen Sie {}unsere Bedingungen{} genau.",

@@ -80,7 +80,7 @@ def test_chinese_is_told_from_what_quotes_it(text: str, is_kept: bool) -> None:
     [
         *((("en", "zh"), "我喜欢喝茶。", True), (("zh", "en"), "I like tea.", True)),
         *((("zh", "en"), "OK。", False), (("zh", "en"), "我喜欢喝茶。", False)),
-        *((("ja", "zh"), "新規作成", False), (("de", "en"), "I like tea.", False)),
+        *((("ja", "zh"), "新規作成", False), (("de", "en"), "I like tea.", True)),
     ],
 )
 def test_what_is_in_the_target_language_stays(
@@ -91,6 +91,13 @@ def test_what_is_in_the_target_language_stays(
     assert (not entries) == is_kept
     if is_kept:
         assert "".join(document.gaps) == text
+
+
+def test_chinese_words_stay_on_their_way_into_chinese() -> None:
+    text, pair = "My friend 王伟 lives in 上海.", ("en", "zh")
+    work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
+    (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
+    assert [kept.text for kept in document.sentences[0].kept] == ["王伟", "上海"]
 
 
 def test_a_model_of_simplified_chinese_offers_traditional() -> None:
