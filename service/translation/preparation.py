@@ -39,7 +39,7 @@ from service.translation.second_translation import SecondTranslation
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.document import Document, FlowCutter, Sentence
-from service.translation.sentence.entering import ODD_WORD, Entrance, Entry
+from service.translation.sentence.entering import Entrance, Entry, has_odd_words
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
 from service.translation.text_work import go_on
 
@@ -121,7 +121,7 @@ class Preparation:
         if work.job.format != "text" and _is_written_as_html(text, work.job.format):
             return Document(self._cutter.items(take_apart(text, self._find_kept, work.job.target)))
         if self._is_plain(text):
-            return Document([Sentence(text)])
+            return Document([Sentence(text, is_plain=not work.is_traditional)])
         joins_lines = work.job.split_sentences is not True
         flow = text_flow(text, self._find_kept, joins_lines, is_spaced(work.source))
         return Document(self._cutter.items([flow]))
@@ -143,7 +143,7 @@ class Preparation:
         """Whether the text is one sentence without anything that needs a stage."""
         source = self.work.source
         return (
-            ODD_WORD.search(text) is None
+            not has_odd_words(text)
             and not has_kept(text)
             and not has_marks(text)
             and not FULL_WIDTH.search(text)

@@ -3,6 +3,7 @@ speaker: networks copy or double it, and with it the word beside it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import regex
@@ -30,13 +31,17 @@ _TRAIL = regex.compile(
 )
 """The way to a page, as in Home > Products > Tea."""
 _SIGN = regex.compile(rf"[{_BULLET}»«›→⇒·>]")
+_PARTING = re.compile(r"[\[(»›>→⇒·•/＞]")
+_BARE = re.compile(r"\w(?:[^»›>→⇒·•/＞]*[\w.!?…,;:%)\"'”’])?")
 _BOXES = frozenset({"[ ]", "[x]", "[X]"})
 
 
 def bare(text: str) -> tuple[int, int]:
     """Where the sentence of a text is that has such marks around it."""
-    start, end = 0, len(text)
-    if head := _HEAD.match(text):
+    start, end = _stripped(text, 0, len(text))
+    if _BARE.fullmatch(text, start, end):
+        return start, end
+    if head := _HEAD.match(text, start):
         start = head.end()
     tail = _TAIL.search(text, start)
     if tail and not ("»" in tail.group() and "«" in text):
@@ -53,6 +58,13 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     return start, start + len(body)
 
 
+def is_bare(text: str) -> bool:
+    """Whether a text without spaces at its ends has no such marks. One cheap look answers for
+    most."""
+    is_sure = _BARE.fullmatch(text) is not None
+    return is_sure or (bare(text) == (0, len(text)) and len([*parts(text)]) == 1)
+
+
 def line_sign(kept: str) -> str | None:
     """The character that a kept string is for `bare` and `parts`; None if it is of a sentence."""
     if kept in _BOXES:
@@ -64,7 +76,9 @@ def parts(line: str) -> Iterator[str]:
     """The pages of a way to a page and the signs between them, or what stands in brackets before
     a sentence, and the sentence. Joined they are the line."""
     cuts = []
-    if trail := _TRAIL.fullmatch(line):
+    if _PARTING.search(line) is None:
+        pass
+    elif trail := _TRAIL.fullmatch(line):
         cuts = [place for span in trail.spans("name") for place in span]
     elif aside := _ASIDE.match(line):
         cuts = [aside.end()]

@@ -13,7 +13,7 @@ import regex
 from sentencex import segment  # type: ignore[import-untyped]
 
 from service.translation.language.continuations import rejoined
-from service.translation.language.line_marks import bare, parts
+from service.translation.language.line_marks import bare, is_bare, parts
 from service.translation.language.splitting import CountTokens, split_to_fit
 
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
@@ -25,11 +25,11 @@ EMOJI = (
     r"|[0-9#*]\uFE0F?\u20E3"
     r"|(?:[\p{Extended_Pictographic}--[©®™\u2139‼⁉〰〽㊗㊙\u2190-\u21FF]]|\p{Extended_Pictographic}\uFE0F)"
     r"[\p{Emoji_Modifier}\p{Extended_Pictographic}\uFE0F\u200D\U000E0020-\U000E007F]*"
-    r"|(?<!\S)(?:[:;=]['-]?(?:[()DPOop|*]|\)+)|[xX]D|\^[_.-]?\^)(?!\S)|<3(?=\s*$)"
+    r"|(?<!\S)(?:[:;=]['-]?(?:[()DPOop|*]|\)+)|\^[_.-]?\^)(?!\S)|<3(?=\s*$)"
 )
 _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI})+")
-_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^]| {4}|[:;=]['-]?[()DPOop*]|[xX]D|<3")
-"""What may be kept of an ASCII text."""
+_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<]")
+"""Signs of what may be kept of an ASCII text, beside four spaces."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _DIGIT = regex.compile(r"\d")
 _WINDOW_CHARACTERS = 2000
@@ -76,11 +76,16 @@ def is_one_sentence(text: str, language: str) -> bool:
     """Whether `cut_text` leaves a text that fits whole. Of texts with spaces at an end, False."""
     return (
         has_letters(text)
-        and bare(text) == (0, len(text))
-        and len([*parts(text)]) == 1
-        and (_ASCII_BREAK if text.isascii() else _KEPT).search(text) is None
+        and not (text[:1].isspace() or text[-1:].isspace())
+        and is_bare(text)
+        and (_has_no_break(text) or _KEPT.search(text) is None)
         and len(list(_segment(text, language))) == 1
     )
+
+
+def _has_no_break(text: str) -> bool:
+    """Whether one cheap look finds that an ASCII text has nothing to keep."""
+    return text.isascii() and "    " not in text and _ASCII_BREAK.search(text) is None
 
 
 def is_spaced(language: str) -> bool:

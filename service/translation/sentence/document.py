@@ -28,7 +28,8 @@ class Sentence:
     """A sentence of a flow, with a MARK for each string of `kept`.
 
     `tags` are the tags inside, and `tag_items` what is written for each; `escapes` is how the
-    translation spells some characters; `is_in_capitals` also if only its flow is.
+    translation spells some characters; `is_in_capitals` also if only its flow is; `is_plain`: it
+    needs no stage but terms.
     """
 
     text: str
@@ -37,6 +38,7 @@ class Sentence:
     tag_items: Sequence[Sequence[Item]] = ()
     escapes: Mapping[str, TextPart] = field(default_factory=dict)
     is_in_capitals: bool = False
+    is_plain: bool = False
 
     @property
     def is_bare(self) -> bool:

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 _NOUNS_IN_CAPITALS = frozenset({"de"})
-ODD_WORD = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}|/|\. ")
-"""What a sentence has if it has words in capitals, joined ones or abbreviations: one cheap look."""
+_CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}")
 LastStage = Emphasis | Slashes | Spelled | Script
 """What `Entrance.last_stages` gives."""
 
@@ -107,7 +106,7 @@ class Entrance:
             stages.append(carriers)
             text = carriers.text
         is_aligned = self._is_aligned or bool(sentence.tags or terms)
-        if self._changes_script or ODD_WORD.search(text):
+        if not sentence.is_plain and (self._changes_script or has_odd_words(text)):
             stages += self.last_stages(text)
             text = stages[-1].text if stages else text
             is_aligned = is_aligned or any(isinstance(stage, Emphasis) for stage in stages)
@@ -168,3 +167,8 @@ class Entrance:
         text = text if carriers is None else carriers.text
         last = self.last_stages(text)
         return len(self._encoder.ids(last[-1].text if last else text))
+
+
+def has_odd_words(text: str) -> bool:
+    """Whether there may be words in capitals, joined ones or abbreviations: one cheap look."""
+    return "/" in text or ". " in text or _CAPITALS.search(text) is not None
