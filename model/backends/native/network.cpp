@@ -11,37 +11,10 @@
 
 namespace {
 
-constexpr int kBlockPanels = 32;  // of the vocabulary, ranked while they are in the cache
-
 // Of a row: the last one and the one before, which other rows may go on from in the same step.
 constexpr size_t kStatesKept = 2;
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
 size_t widest(const Shape &shape) { return std::max(3 * shape.attention_width(), shape.d_ff); }
-
-float log_sum(const std::vector<Ranking> &blocks) {
-    float peak = kNever, sum = 0;
-    for (const Ranking &block : blocks) peak = std::max(peak, block.sum ? block.maximum : kNever);
-    for (const Ranking &block : blocks)
-        if (block.sum) sum += block.sum * std::exp(block.maximum - peak);
-    return peak + std::log(sum);
-}
-
-// The best of one row's blocks, best first; of equals the lower token. NaN if a score was one.
-// Returns the logarithm that the logits are less than the log-probabilities.
-float merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *tokens) {
-    float normaliser = log_sum(blocks);
-    for (int i = 0; i < count; i++) {
-        Ranking *winner = &blocks[0];
-        for (Ranking &block : blocks)
-            if (*block.logits > *winner->logits) winner = &block;
-        log_probs[i] = *winner->logits - normaliser;
-        tokens[i] = *winner->tokens;
-        if (*winner->logits > kNever) winner->logits++, winner->tokens++;
-    }
-    return normaliser;
-}
 
 // Room for so many numbers in each dimension.
 Store make_store(std::initializer_list<size_t> sizes) {
@@ -85,7 +58,8 @@ Network::Network(std::shared_ptr<const Weights> weights, const Room &room)
     : weights_(std::move(weights)),
       shape_(weights_->shape),
       room_(room),
-      kernels_(*usable_kernels()[shape_.kernels]) {
+      kernels_(*usable_kernels()[shape_.kernels]),
+      output_(kernels_, weights_->output) {
     size_t d = shape_.d_model, width = shape_.attention_width();
     size_t tokens = room.max_batch_tokens, layers = shape_.n_decoder_layers;
     x_.resize(tokens * d);
@@ -173,8 +147,9 @@ Heads Network::some_heads(int first, int last, const float *biases) const {
 
 void Network::prepare_threads() {
     scores_.resize(pool_.places());
-    blocks_.resize(pool_.places());
+    keys_.resize(pool_.places());
     scratches_.resize(pool_.places());
+    output_.make_room(pool_.places());
 }
 
 // What the layers cost a row, as so many numbers of keys and values that it attends to.
@@ -199,7 +174,7 @@ void Network::attend_to_sentence(const ActivationView &on, int sentences, const 
         size_t width = heads.count * heads.size, offset = first * heads.size;
         const float *queries = on.wide + starts[s] * stride + offset;
         size_t columns = rounded_up(lengths[s], kLanes);
-        std::vector<float> &keys = blocks_[thread];
+        std::vector<float> &keys = keys_[thread];
         keys.resize(std::max(keys.size(), width * columns));
         turn_keys(queries + all, stride, lengths[s], width, keys.data());
         kernels_.attend_columns(
@@ -466,51 +441,13 @@ void Network::record_head(const ActivationView &on, int head, const Frontier &fr
 void Network::logits(float *out) {
     PoolScope scope(pool_);
     prepare_threads();
-    apply(kernels_, weights_->output, states_.data(), stepped_rows_, scratches_[0], out);
-}
-
-// Score one block of the vocabulary for all rows. What a thread has seen of a row bounds from below
-// what can still be among its best.
-void Network::rank_block(int block, int thread, int count, const Inputs &inputs,
-                         std::vector<Ranking> &best) {
-    constexpr int kWidth = kBlockPanels * kLanes;
-    const Linear &layer = weights_->output;
-    int rows = stepped_rows_, start = block * kWidth;
-    int first = block * kBlockPanels, last = std::min(first + kBlockPanels, layer.panels);
-    std::vector<float> &room = blocks_[thread], &floors = floors_[thread];
-    room.resize(std::max(room.size(), static_cast<size_t>(rows) * kWidth));
-    Output output{room.data(), kWidth, start, Activation::kNone, Into::kNothing};
-    kernels_.multiply(layer, inputs, rows, first, last, output);
-    for (int i = 0; i < rows; i++) {
-        Ranking &ranking = best[static_cast<size_t>(block) * rows + i];
-        kernels_.rank(&room[static_cast<size_t>(i) * kWidth],
-                      std::min(kWidth, layer.outputs - start), start, count, floors[i], ranking);
-        floors[i] = std::max(floors[i], std::nextafter(ranking.logits[count - 1], kNever));
-    }
+    output_.logits(states_.data(), stepped_rows_, out);
 }
 
 void Network::rank(int count, float *log_probs, int64_t *tokens) {
     PoolScope scope(pool_);
     prepare_threads();
-    const Linear &layer = weights_->output;
-    int rows = stepped_rows_, blocks = (layer.panels + kBlockPanels - 1) / kBlockPanels;
-    Inputs inputs = prepare(kernels_, layer, states_.data(), rows, scratches_[0]);
-    floors_.assign(pool_.places(), std::vector<float>(rows, kNever));
-    normalisers_.resize(rows);
-    std::vector<Ranking> best(static_cast<size_t>(blocks) * rows);
-    std::vector<float> logits(best.size() * count);
-    std::vector<int32_t> ids(logits.size());
-    for (size_t i = 0; i < best.size(); i++) best[i] = {0, 0, &logits[i * count], &ids[i * count]};
-    parallel_for(blocks, [&](int block, int thread) {
-        rank_block(block, thread, count, inputs, best);
-    });
-    spread_over_threads(rows, 20.0 * blocks * count, [&](int first, int last, int) {
-        std::vector<Ranking> of_row(blocks);
-        for (int i = first; i < last; i++) {
-            for (int b = 0; b < blocks; b++) of_row[b] = best[static_cast<size_t>(b) * rows + i];
-            normalisers_[i] = merge(of_row, count, log_probs + i * count, tokens + i * count);
-        }
-    });
+    output_.rank(states_.data(), stepped_rows_, count, log_probs, tokens);
 }
 
 std::vector<float> Network::logits_of(const std::vector<int> &rows) {
@@ -519,7 +456,7 @@ std::vector<float> Network::logits_of(const std::vector<int> &rows) {
     int count = static_cast<int>(rows.size());
     std::vector<float> states(count * d), found(count * width);
     for (int i = 0; i < count; i++) std::copy_n(&states_[rows[i] * d], d, &states[i * d]);
-    apply(kernels_, weights_->output, states.data(), count, scratches_[0], found.data());
+    output_.logits(states.data(), count, found.data());
     return found;
 }
 

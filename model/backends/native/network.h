@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bounds.h"
+#include "output.h"
 #include "parallel.h"
 #include "parts.h"
 #include "weights.h"
@@ -76,7 +77,7 @@ class Network {
     std::vector<float> logits_of(const std::vector<int> &rows);
 
     // log(sum(exp(logits))) of one row, after `rank`.
-    float normaliser(int row) const { return normalisers_[row]; }
+    float normaliser(int row) const { return output_.normaliser(row); }
 
     // Hypothesis i of the last step takes over the first `length` tokens of hypothesis sources[i], as
     // these were before; `row` as there.
@@ -114,23 +115,21 @@ class Network {
     void keep_memory(const ActivationView &on, int layer, int sentences, const int32_t *lengths,
                      const int32_t *slots);
     float *scores(int thread, int length);
-    void rank_block(int block, int thread, int count, const Inputs &inputs,
-                    std::vector<Ranking> &best);
 
     std::shared_ptr<const Weights> weights_;
     const Shape &shape_;  // of the weights
     Room room_;
     const Kernels &kernels_;
+    OutputLayer output_;
     ThreadPool pool_;
     std::vector<Scratch> scratches_;  // one a place in the pool
     std::vector<float> x_, normed_, wide_, context_, states_;
-    std::vector<float> normalisers_;  // of the rows that were ranked last
     Store history_;        // (layer, row, position, keys and values: 2 W), or (layer, row, 2, D)
     Store memory_keys_;    // (layer, slot), and there (W, position) as long as its own source is
     Store memory_values_;  // (layer, slot, position, W); W is the width of all heads
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
     std::vector<int32_t> memory_lengths_;
-    std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a place in the pool
+    std::vector<std::vector<float>> scores_, keys_;  // one a place in the pool
     size_t source_columns_ = 0;
     int stepped_rows_ = 0;
 };
