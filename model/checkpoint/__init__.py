@@ -4,6 +4,7 @@ is imported here does not need PyTorch.
     config.json            architecture, languages, tokenizer files, decoding defaults
     model.safetensors      the weights
     *.model                sentencepiece
+    shortlist.safetensors  the tokens that a source's translation may have, of some models
     self_test.json         a few translations, made by `model.trials.checkpoint`
     SHA256SUMS             checksums of all of these
     MODEL_CARD.md          for people

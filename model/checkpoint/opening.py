@@ -5,7 +5,7 @@ Every fault becomes one CheckpointError that says how to fix it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from model.checkpoint.files import (
@@ -18,10 +18,12 @@ from model.checkpoint.files import (
     verify_sums,
 )
 from model.checkpoint.info import CheckpointInfo, parse_info
+from model.checkpoint.shortlist import SHORTLIST_FILE, load_shortlist
 from model.checkpoint.weights import StoredWeights
 from model.files import FileError, is_regular, read_json, reason_of
 from model.network.config import ModelConfig
 from model.network.parameters import weight_shapes
+from model.network.shortlist import Shortlist
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 from model.values import shown
@@ -34,10 +36,11 @@ class StoredNetwork:
     config: ModelConfig
     weights: StoredWeights
     device: str
+    shortlist: Shortlist | None = None
 
     def on(self, device: str) -> StoredNetwork:
         """The same weights, to be loaded onto another device."""
-        return StoredNetwork(self.config, self.weights, device)
+        return replace(self, device=device)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,11 @@ def open_checkpoint(directory: Path, device: str = "cpu") -> StoredCheckpoint:
     _require_listed(directory, listed, info)
     weights = StoredWeights(directory / WEIGHTS_FILE)
     _require_fit(directory / WEIGHTS_FILE, weights, info.architecture)
-    model = StoredNetwork(info.architecture, weights, device)
+    shortlist = None
+    if SHORTLIST_FILE in listed:
+        path = directory / SHORTLIST_FILE
+        shortlist = load_shortlist(path, info.architecture, tokenizer.byte_ids())
+    model = StoredNetwork(info.architecture, weights, device, shortlist)
     return StoredCheckpoint(info, model, tokenizer)
 
 

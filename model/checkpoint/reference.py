@@ -39,4 +39,5 @@ def load_network(model: StoredNetwork, dtype: torch.dtype = torch.float32) -> Tr
     }
     network.load_state_dict(weights, strict=False, assign=True)
     network.share_output()
+    network.shortlist = model.shortlist
     return network.to(model.device, dtype).eval()

@@ -18,6 +18,7 @@ from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_allocator import BatchView, Columns, Compaction
 from model.decoding.slot_options import Features
 from model.network.config import ModelConfig
+from model.network.shortlist import Shortlist
 
 Precision = Literal["float32", "bfloat16", "float16", "int8"]
 Result = TypeVar("Result", covariant=True)
@@ -130,6 +131,9 @@ class Model(Protocol):
 
     @property
     def config(self) -> ModelConfig: ...
+
+    @property
+    def shortlist(self) -> Shortlist | None: ...
 
     @property
     def weights(self) -> Mapping[str, Any]:

@@ -26,6 +26,7 @@ from model.network.layers import (
     make_norm,
     random_table,
 )
+from model.network.shortlist import Shortlist
 
 
 class StepContext(Protocol):
@@ -53,6 +54,8 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
+        self.shortlist: Shortlist | None = None
+        """The tokens that the backends let a translation have; `forward` scores all."""
         src_tokens = random_table(config.src_vocab_size, config.d_model)
         tgt_tokens = src_tokens
         if not config.shares_inputs:

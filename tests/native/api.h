@@ -20,6 +20,8 @@ int32_t dragoman_delete(Network *);
 int32_t dragoman_use_threads(Network *, int32_t threads);
 int32_t dragoman_encode(Network *, int32_t sentences, const int64_t *ids, const int32_t *lengths,
                         const int32_t *slots, float *memory);
+int32_t dragoman_shorten(Network *, int32_t sentences, const int32_t *tokens,
+                         const int32_t *lengths, const int32_t *slots);
 int32_t dragoman_step(Network *, int32_t rows, const int64_t *tokens, const int64_t *positions,
                       const int32_t *row, const int32_t *slot, const int32_t *order);
 int32_t dragoman_attention(Network *, int32_t rows, const int64_t *tokens, const int64_t *positions,

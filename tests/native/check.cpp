@@ -86,6 +86,7 @@ struct Model {
         shape.has_rms_norms = random.below(2);
         shape.is_recurrent = random.below(2);
         shape.is_quantised = random.below(2);
+        shape.has_shortlist = random.below(2);
         shape.max_positions = 64;
         shape.embedding_scale = random.below(2) ? 1.0f : std::sqrt(float(d));
         room = {random.between(4, 64), random.between(2, 12), random.between(1, 40),
@@ -208,11 +209,39 @@ class Run {
             }
         }
         memory_.resize(ids_.size() * model.shape.d_model);
+        for (size_t i = 0; i < where_.size(); i++) {
+            size_t before = listed_.size();
+            int sparse = random_.below(50);  // 0: all tokens, without a list
+            for (int token = 0; sparse && token < model.shape.tgt_vocab_size; token++)
+                if (token < 3 || random_.below(sparse) == 0) listed_.push_back(token);
+            listed_lengths_.push_back(int32_t(listed_.size() - before));
+        }
     }
 
     int32_t encode(Network *network) {
         return dragoman_encode(network, int32_t(where_.size()), ids_.data(), lengths_.data(),
                                where_.data(), memory_.data());
+    }
+
+    int32_t shorten(Network *network) {
+        if (!model_.shape.has_shortlist) return 0;
+        return dragoman_shorten(network, int32_t(where_.size()), listed_.data(),
+                                listed_lengths_.data(), where_.data());
+    }
+
+    // The logits of a step, where tokens that a slot does not list have -inf.
+    Floats shortened(const Floats &whole) const {
+        if (!model_.shape.has_shortlist) return whole;
+        size_t width = model_.shape.tgt_vocab_size;
+        Floats found(whole.size(), -INFINITY);
+        for (size_t i = 0; i < slots_.size(); i++) {
+            auto end = listed_lengths_.begin() + slots_[i];
+            const int32_t *tokens =
+                &listed_[0] + std::accumulate(listed_lengths_.begin(), end, size_t(0));
+            for (int32_t j = 0; j < *end; j++) found[i * width + tokens[j]] = whole[i * width + tokens[j]];
+            if (*end == 0) std::copy_n(&whole[i * width], width, &found[i * width]);
+        }
+        return found;
     }
 
     // A step of all rows, operation by operation; then another one that goes on from other rows.
@@ -289,7 +318,7 @@ class Run {
                                   heads.data(), attention.data(), stride);
     }
 
-    Floats logits, log_probs, attention;
+    Floats whole, logits, log_probs, attention;
     std::vector<int64_t> likeliest;
     const Searches &searches() const { return *searches_; }
 
@@ -298,7 +327,7 @@ class Run {
     Random random_;
     std::unique_ptr<Searches> searches_;
     std::vector<int64_t> ids_;
-    std::vector<int32_t> lengths_, where_, slots_, rows_;
+    std::vector<int32_t> lengths_, where_, slots_, rows_, listed_, listed_lengths_;
     Floats memory_;
 };
 
@@ -307,6 +336,9 @@ void finish(Model &model, const Held *packed, int threads, Run &run) {
     succeed(dragoman_new(packed, &model.room, &network), "dragoman_new");
     succeed(dragoman_use_threads(network, threads), "dragoman_use_threads");
     succeed(run.encode(network), "dragoman_encode");
+    succeed(run.step(network), "a step");
+    run.whole = run.logits;
+    succeed(run.shorten(network), "dragoman_shorten");
     succeed(run.step(network), "a step");
     succeed(run.decode(network), "dragoman_decode");
     succeed(run.attend(network), "dragoman_attention");
@@ -360,6 +392,7 @@ void check_networks(unsigned seed) {
             threads.emplace_back([&, i] { finish(model, packed, 1 + i, runs[i]); });
         for (std::thread &thread : threads) thread.join();
         succeed(dragoman_let_go(packed), "dragoman_let_go");
+        require(alone.logits == alone.shortened(alone.whole), "a shortlist changes logits", name);
         for (const Run &run : runs) {
             require(run.logits == alone.logits, "threads change the logits", name);
             require(run.attention == alone.attention, "threads change the attention", name);
@@ -367,9 +400,9 @@ void check_networks(unsigned seed) {
             require(run.searches().finished_tokens == alone.searches().finished_tokens,
                     "threads change the search", name);
         }
-        if (kernels == last) expected = alone.logits;
+        if (kernels == last) expected = alone.whole;
         for (size_t i = 0; i < expected.size(); i++)
-            require_close(alone.logits[i], expected[i], model.shape.is_quantised ? 0.5 : 1e-2,
+            require_close(alone.whole[i], expected[i], model.shape.is_quantised ? 0.5 : 1e-2,
                           "a logit", name);
     }
 }

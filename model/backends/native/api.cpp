@@ -86,6 +86,7 @@ constexpr Field kFields[] = {
     FIELD(Shape, is_gated),
     FIELD(Shape, has_rms_norms),
     FIELD(Shape, is_recurrent),
+    FIELD(Shape, has_shortlist),
     FIELD(Shape, embedding_scale),
     FIELD(Shape, kernels),
     STRUCT(Tables),
@@ -228,6 +229,15 @@ int32_t dragoman_encode(Network *network, int32_t sentences, const int64_t *ids,
         require(network);
         network->bounds().require_sources(sentences, ids, lengths, slots);
         network->encode(sentences, ids, lengths, slots, memory);
+    });
+}
+
+int32_t dragoman_shorten(Network *network, int32_t sentences, const int32_t *tokens,
+                         const int32_t *lengths, const int32_t *slots) {
+    return done([&] {
+        require(network);
+        network->bounds().require_shortlists(sentences, tokens, lengths, slots);
+        network->shorten(sentences, tokens, lengths, slots);
     });
 }
 

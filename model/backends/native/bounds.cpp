@@ -1,8 +1,10 @@
 #include "bounds.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <new>
+#include <numeric>
 
 #include "decode.h"
 #include "linear.h"
@@ -145,6 +147,22 @@ void NetworkBounds::require_sources(int sentences, const int64_t *ids, const int
     require(num_tokens <= room_.max_batch_tokens);
     require_below(ids, static_cast<int>(num_tokens), shape_.src_vocab_size);
     require_distinct(slots, sentences, room_.max_slots);
+}
+
+void NetworkBounds::require_shortlists(int sentences, const int32_t *tokens,
+                                       const int32_t *lengths, const int32_t *slots) const {
+    require(is_within(sentences, 0, room_.max_slots));
+    if (sentences == 0) return;
+    require(shape_.has_shortlist && tokens && lengths && slots);
+    require_distinct(slots, sentences, room_.max_slots);
+    require_below(lengths, sentences, int64_t{shape_.tgt_vocab_size} + 1);
+    int64_t num_tokens = std::accumulate(lengths, lengths + sentences, int64_t{0});
+    require(num_tokens <= std::numeric_limits<int32_t>::max());
+    for (int s = 0; s < sentences; tokens += lengths[s++]) {
+        const int32_t *end = tokens + lengths[s];
+        require_below(tokens, lengths[s], shape_.tgt_vocab_size);
+        require(std::adjacent_find(tokens, end, std::greater_equal<int32_t>()) == end);
+    }
 }
 
 void NetworkBounds::require_frontier(int rows, const Frontier &frontier) const {

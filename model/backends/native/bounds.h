@@ -42,6 +42,8 @@ class NetworkBounds {
 
     void require_sources(int sentences, const int64_t *ids, const int32_t *lengths,
                          const int32_t *slots) const;
+    void require_shortlists(int sentences, const int32_t *tokens, const int32_t *lengths,
+                            const int32_t *slots) const;
     void require_step(int rows, const Frontier &frontier) const;
     void require_record(int rows, const Frontier &frontier, const AttentionRecord &record) const;
     void require_decode(const SearchState &state, const StepTable &table, int count,

@@ -42,12 +42,13 @@ enum class Activation { kRelu, kGelu, kSilu, kGeluTanh, kNone };
 // y = x W^T + b, with W (outputs, inputs) packed in panels of 16 outputs.
 // float32: values[panel][input][16]. int8: codes[panel][input / 4][16][4] and one scale an output;
 // where activations are stored as code + 128, `offset` takes 128 times the sum of an output's codes
-// away again. Scale, offset and bias are padded to whole panels.
+// away again. Scale, offset and bias are padded to whole panels. `by_output` has the codes once more
+// (outputs, depth), if outputs are to be selected.
 struct Linear {
     int inputs = 0, outputs = 0, panels = 0, depth = 0;
     bool is_quantised = false;
     Lines<float> values;
-    Lines<int8_t> codes;
+    Lines<int8_t> codes, by_output;
     std::vector<float> scale, bias;
     std::vector<int32_t> offset;
 };

@@ -31,6 +31,7 @@ _ARGUMENTS: dict[str, list[object]] = {
     "dragoman_delete": [_pointer],
     "dragoman_use_threads": [_pointer, _int],
     "dragoman_encode": [_pointer, _int, *[_pointer] * 4],
+    "dragoman_shorten": [_pointer, _int, *[_pointer] * 3],
     "dragoman_step": [_pointer, _int, *[_pointer] * 5],
     "dragoman_attention": [_pointer, _int, *[_pointer] * 5, _int, _pointer, _pointer, _int],
     "dragoman_decode": [_pointer, _pointer, _pointer, _int, _int, _pointer],

@@ -127,6 +127,42 @@ void pack_codes(Linear &linear, const float *weight) {
     }
 }
 
+// Copy `count` times four bytes, which lie so many bytes apart.
+void copy_fours(const void *from, size_t apart, void *to, size_t apart_there, int count) {
+    const char *in = static_cast<const char *>(from);
+    char *out = static_cast<char *>(to);
+    for (int k = 0; k < count; k++, in += apart, out += apart_there) std::memcpy(out, in, 4);
+}
+
+constexpr size_t kLaneBytes = 4 * kLanes;
+
+// Where an output's weights begin among packed ones: the first of `fours` times four bytes.
+size_t lane_of(int output, int fours) {
+    return (static_cast<size_t>(output / kLanes) * fours * kLanes + output % kLanes) * 4;
+}
+
+void select_codes(const Linear &from, const int32_t *outputs, Linear &to) {
+    int fours = from.depth / 4;
+    to.codes.resize(to.bias.size() * to.depth);
+    to.scale.resize(to.bias.size());
+    to.offset.resize(to.bias.size());
+    for (int n = 0; n < to.outputs; n++) {
+        size_t source = outputs[n];
+        copy_fours(&from.by_output[source * from.depth], 4, &to.codes[lane_of(n, fours)],
+                   kLaneBytes, fours);
+        to.scale[n] = from.scale[source];
+        to.offset[n] = from.offset[source];
+    }
+}
+
+void select_floats(const Linear &from, const int32_t *outputs, Linear &to) {
+    to.values.resize(to.bias.size() * to.depth);
+    auto lane = [&](int output) { return lane_of(output, to.depth) / sizeof(float); };
+    for (int n = 0; n < to.outputs; n++)
+        copy_fours(&from.values[lane(outputs[n])], kLaneBytes, &to.values[lane(n)], kLaneBytes,
+                   to.depth);
+}
+
 }  // namespace
 
 const std::vector<const Kernels *> &usable_kernels() {
@@ -145,6 +181,26 @@ Linear pack(const float *weight, const float *bias, int outputs, int inputs, boo
     std::copy(bias, bias + outputs, linear.bias.begin());
     is_quantised ? pack_codes(linear, weight) : pack_floats(linear, weight);
     return linear;
+}
+
+void keep_by_output(Linear &linear) {
+    if (!linear.is_quantised) return;
+    int fours = linear.depth / 4;
+    linear.by_output.resize(static_cast<size_t>(linear.outputs) * linear.depth);
+    for (int n = 0; n < linear.outputs; n++)
+        copy_fours(&linear.codes[lane_of(n, fours)], kLaneBytes,
+                   &linear.by_output[static_cast<size_t>(n) * linear.depth], 4, fours);
+}
+
+void select_outputs(const Linear &from, const int32_t *outputs, int count, Linear &to) {
+    to.inputs = from.inputs;
+    to.outputs = count;
+    to.panels = rounded_up(count, kLanes) / kLanes;
+    to.depth = from.depth;
+    to.is_quantised = from.is_quantised;
+    to.bias.resize(to.panels * kLanes);
+    for (int n = 0; n < count; n++) to.bias[n] = from.bias[outputs[n]];
+    from.is_quantised ? select_codes(from, outputs, to) : select_floats(from, outputs, to);
 }
 
 void Scratch::make_room(int rows, int bytes) {

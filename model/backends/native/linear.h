@@ -13,6 +13,12 @@ const std::vector<const Kernels *> &usable_kernels();
 // weight (outputs, inputs) and bias (outputs) -> packed.
 Linear pack(const float *weight, const float *bias, int outputs, int inputs, bool is_quantised);
 
+// Get a layer ready for `select_outputs`.
+void keep_by_output(Linear &linear);
+
+// `to` becomes the part of a layer that has some of its outputs, and keeps its memory.
+void select_outputs(const Linear &from, const int32_t *outputs, int count, Linear &to);
+
 // Where inputs are quantised.
 struct Scratch {
     std::vector<uint8_t> codes;

@@ -59,7 +59,7 @@ Network::Network(std::shared_ptr<const Weights> weights, const Room &room)
       shape_(weights_->shape),
       room_(room),
       kernels_(*usable_kernels()[shape_.kernels]),
-      output_(kernels_, weights_->output) {
+      output_(kernels_, weights_->output, room.max_slots) {
     size_t d = shape_.d_model, width = shape_.attention_width();
     size_t tokens = room.max_batch_tokens, layers = shape_.n_decoder_layers;
     x_.resize(tokens * d);
@@ -213,6 +213,7 @@ void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
     if (sentences == 0) return;
     PoolScope scope(pool_);
     prepare_threads();
+    for (int s = 0; s < sentences; s++) output_.set_shortlist(slots[s], nullptr, 0);
     std::vector<int> starts = starts_of(sentences, lengths);
     std::vector<double> costs;
     for (int s = 0; s < sentences; s++)
@@ -225,6 +226,15 @@ void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
                     ids + starts[first], lengths + first, slots + first);
     });
     if (memory) std::copy_n(x_.data(), static_cast<size_t>(rows) * shape_.d_model, memory);
+}
+
+void Network::shorten(int sentences, const int32_t *tokens, const int32_t *lengths,
+                      const int32_t *slots) {
+    PoolScope scope(pool_);
+    std::vector<int> starts = starts_of(sentences, lengths);
+    parallel_for(sentences, [&](int s, int) {
+        output_.set_shortlist(slots[s], tokens + starts[s], lengths[s]);
+    });
 }
 
 void Network::encode_part(const ActivationView &on, int sentences, const int64_t *ids,
@@ -357,6 +367,7 @@ void Network::step(int rows, const Frontier &frontier) {
         step_part(on, own);
     });
     stepped_rows_ = rows;
+    stepped_slots_.assign(frontier.slot, frontier.slot + rows);
 }
 
 void Network::attention(int rows, const Frontier &frontier, const AttentionRecord &record) {
@@ -441,22 +452,26 @@ void Network::record_head(const ActivationView &on, int head, const Frontier &fr
 void Network::logits(float *out) {
     PoolScope scope(pool_);
     prepare_threads();
-    output_.logits(states_.data(), stepped_rows_, out);
+    output_.logits(states(), out);
 }
 
 void Network::rank(int count, float *log_probs, int64_t *tokens) {
     PoolScope scope(pool_);
     prepare_threads();
-    output_.rank(states_.data(), stepped_rows_, count, log_probs, tokens);
+    output_.rank(states(), count, log_probs, tokens);
 }
 
 std::vector<float> Network::logits_of(const std::vector<int> &rows) {
     PoolScope scope(pool_);
     size_t d = shape_.d_model, width = weights_->output.outputs;
     int count = static_cast<int>(rows.size());
-    std::vector<float> states(count * d), found(count * width);
-    for (int i = 0; i < count; i++) std::copy_n(&states_[rows[i] * d], d, &states[i * d]);
-    output_.logits(states.data(), count, found.data());
+    std::vector<float> values(count * d), found(count * width);
+    std::vector<int32_t> slots(count);
+    for (int i = 0; i < count; i++) {
+        std::copy_n(&states_[rows[i] * d], d, &values[i * d]);
+        slots[i] = stepped_slots_[rows[i]];
+    }
+    output_.logits({count, values.data(), slots.data()}, found.data());
     return found;
 }
 

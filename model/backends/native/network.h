@@ -59,6 +59,11 @@ class Network {
     void encode(int sentences, const int64_t *ids, const int32_t *lengths, const int32_t *slots,
                 float *memory);
 
+    // From now on the sentences in these slots translate to these tokens only, which ascend and of
+    // which each has `lengths` many; to all if there are none, as after `encode`.
+    void shorten(int sentences, const int32_t *tokens, const int32_t *lengths,
+                 const int32_t *slots);
+
     // Extend `rows` hypotheses by one token each. Leaves the decoder's states for `logits` or `rank`.
     void step(int rows, const Frontier &frontier);
 
@@ -66,7 +71,7 @@ class Network {
     // tokens follow each other from position 0. Overwrites the history of these cache rows.
     void attention(int rows, const Frontier &frontier, const AttentionRecord &record);
 
-    // The last step's logits (rows, V).
+    // The last step's logits (rows, V); -inf for tokens that a sentence does not translate to.
     void logits(float *out);
 
     // The last step's `count` likeliest tokens of each row, and their log-probabilities. A row whose
@@ -85,6 +90,7 @@ class Network {
 
   private:
     void prepare_threads();
+    States states() const { return {stepped_rows_, states_.data(), stepped_slots_.data()}; }
     double row_cost() const;
     ActivationView view(int first, int rows, int part);
     void embed(const ActivationView &on, const Embedding &embedding, int i, int64_t id, int64_t position);
@@ -128,7 +134,7 @@ class Network {
     Store memory_keys_;    // (layer, slot), and there (W, position) as long as its own source is
     Store memory_values_;  // (layer, slot, position, W); W is the width of all heads
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
-    std::vector<int32_t> memory_lengths_;
+    std::vector<int32_t> memory_lengths_, stepped_slots_;
     std::vector<std::vector<float>> scores_, keys_;  // one a place in the pool
     size_t source_columns_ = 0;
     int stepped_rows_ = 0;

@@ -131,6 +131,14 @@ class NativeNetwork:
         where = np.array(slots, dtype=np.int32)
         arguments = (address(ids), address(lengths), address(where), None)
         self._library.dragoman_encode(self._network, len(sources), *arguments)
+        if shortlist := self._packed.shortlist:
+            self.shorten(where, [shortlist.of(source) for source in sources])
+
+    def shorten(self, slots: NDArray[np.int32], lists: Sequence[NDArray[np.int32]]) -> None:
+        """Translate the sentences in these slots to the tokens of their lists only."""
+        lengths = np.array([len(tokens) for tokens in lists], np.int32)
+        arrays = (np.concatenate(lists), lengths, slots)
+        self._library.dragoman_shorten(self._network, len(lists), *map(address, arrays))
 
     def decode(
         self, search: object, view: CompiledPart, length: int, record: DecodeRecord | None = None

@@ -19,14 +19,14 @@ from model.backends.native.library import (
 )
 from model.backends.native.weights import Tables, WeightSupply, packed_weights, tables_of
 from model.decoding.decoder import Model
-from model.network.config import Activation, ModelConfig
+from model.network.config import Activation
 
 ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2, "gelu_tanh": 3}
 _INTEGERS = (
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
     *("tgt_vocab_size", "is_pre_norm", "has_embedding_norm", "activation", "is_quantised"),
     *("max_positions", "has_half_tables", "head_size", "is_attention_scaled", "is_gated"),
-    *("has_rms_norms", "is_recurrent"),
+    *("has_rms_norms", "is_recurrent", "has_shortlist"),
 )
 
 
@@ -62,11 +62,11 @@ class PackedModel:
         """`instruction_set`: as of `choose_instruction_set`. Raises ValueError if the CPU lacks it,
         MemoryError if the copy does not fit, WeightError for a bad weight, and any error of reading
         a weight."""
-        self.config = model.config
+        self.config, self.shortlist = model.config, model.shortlist
         kernels = kernel_names().index(choose_instruction_set(instruction_set))
         try:
             self._tables = tables_of(model.config, model.weights)
-            shape = _shape(model.config, is_quantised, kernels, self._tables)
+            shape = _shape(model, is_quantised, kernels, self._tables)
             weights = packed_weights(model.config, model.weights, self._tables, control_ids)
             self.handle = _pack(shape, self._tables, WeightSupply(weights))
             """The library's pointer to the packed weights."""
@@ -88,7 +88,8 @@ def _pack(shape: _Shape, tables: Tables, supply: WeightSupply) -> ctypes.c_void_
     return packed
 
 
-def _shape(config: ModelConfig, is_quantised: bool, kernels: int, tables: Tables) -> _Shape:
+def _shape(model: Model, is_quantised: bool, kernels: int, tables: Tables) -> _Shape:
+    config = model.config
     return _Shape(
         d_model=config.d_model,
         n_heads=config.n_heads,
@@ -108,6 +109,7 @@ def _shape(config: ModelConfig, is_quantised: bool, kernels: int, tables: Tables
         is_gated=config.gated,
         has_rms_norms=config.norm_kind == "rms",
         is_recurrent=config.autoregression == "ssru",
+        has_shortlist=model.shortlist is not None,
         embedding_scale=config.embedding_scale,
         kernels=kernels,
     )

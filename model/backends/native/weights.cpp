@@ -82,4 +82,5 @@ Weights::Weights(const Shape &shape_, const Tables &tables, NextWeight next)
         decoder.push_back(next_decoder_layer(shape, next));
     decoder_norm = next_norm_if(shape.is_pre_norm, shape, next);
     output = next_linear(shape, next, shape.tgt_vocab_size, shape.d_model);
+    if (shape.has_shortlist) keep_by_output(output);
 }

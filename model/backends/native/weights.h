@@ -14,6 +14,7 @@ struct Shape {
     int32_t activation, is_quantised, max_positions, has_half_tables;
     int32_t head_size, is_attention_scaled, is_gated, has_rms_norms;
     int32_t is_recurrent;  // an SSRU takes the place of the decoder's self-attention
+    int32_t has_shortlist;  // sentences may be translated to some of the target tokens only
     float embedding_scale;
     int32_t kernels;  // which of usable_kernels
 

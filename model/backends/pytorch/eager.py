@@ -11,6 +11,7 @@ from torch import Tensor
 from model.backends.pytorch.cache import MemoryCache, StepRows, make_history
 from model.backends.pytorch.recording import Recorder
 from model.backends.pytorch.rows import RowTable
+from model.backends.pytorch.shortlist_mask import ShortlistMask
 from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
 from model.backends.pytorch.transfer import Transfer, to_device
 from model.decoding.decoder import Capacity, StepShape, WholeHypotheses
@@ -46,6 +47,9 @@ class EagerNetwork:
         )
         self._capacity = capacity
         self._encoder = SourceEncoder(model, self._memory)
+        self._mask = model.shortlist and ShortlistMask(
+            model.shortlist, capacity.max_slots, model.config.tgt_vocab_size, self.device
+        )
         self._logits = torch.empty(0)
         self._has_wide_output = _can_widen(weight)
         self._output_weight = padded(model.output.weight) if self._has_wide_output else weight
@@ -74,6 +78,8 @@ class EagerNetwork:
         shape = self._encoder.shape_for(len(sources), max(map(len, sources)))
         table = source_table(slots, sources, shape, self._model.config.pad_id)
         transfer.add(self._encoder.encode, table)
+        if self._mask:
+            self._mask.admit(slots, sources, transfer)
 
     def step(
         self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
@@ -84,6 +90,8 @@ class EagerNetwork:
         context = StepRows(self.rows, self._memory, table, places, shape_of_step)
         self._logits = self._output(self._model.step_states(tokens, context))
         self._logits.index_fill_(1, self._control_ids, float("-inf"))
+        if self._mask:
+            self._mask.apply(self._logits, table.slots)
 
     def _output(self, states: Tensor) -> Tensor:
         """Logits (R, V) in float32. A half-precision product would round them to a few hundredths,
@@ -96,7 +104,8 @@ class EagerNetwork:
         return logits if output.bias is None else logits + output.bias
 
     def logits(self) -> Tensor:
-        """The last step's logits (R, V), control ids at -inf; the caller may overwrite them."""
+        """The last step's logits (R, V), of control ids and of tokens that are not on a sentence's
+        shortlist -inf; the caller may overwrite them."""
         return self._logits
 
     @torch.inference_mode()
@@ -125,6 +134,8 @@ class EagerNetwork:
 
     def move_slots(self, targets: Tensor, sources: Tensor) -> None:
         self._memory.move(targets, sources)
+        if self._mask:
+            self._mask.move(targets, sources)
 
 
 def padded(weight: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import torch
 
@@ -19,6 +20,7 @@ from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, Hypothesis, SourceSentence
 from model.network.config import AttentionHead, ModelConfig
+from model.network.shortlist import Shortlist
 from model.network.transformer import Transformer, initialise
 from model.runner import Runner
 
@@ -49,11 +51,14 @@ VARIANTS: list[dict[str, Any]] = [
     },
     {"autoregression": "ssru", "d_model": 40, "n_heads": 5, "vocab_size": 40},
     {"autoregression": "ssru", "norm": "pre", "n_decoder_layers": 3, "positions": "alibi"},
+    {"autoregression": "ssru", "d_model": 40, "vocab_size": 700, "has_shortlist": True},
 ]
 """Changes to `tiny_model`: every option of the architecture, and sizes that no vector divides."""
 
 
-def tiny_model(vocab_size: int = 13, seed: int = 0, **changes: Any) -> Transformer:
+def tiny_model(
+    vocab_size: int = 13, seed: int = 0, has_shortlist: bool = False, **changes: Any
+) -> Transformer:
     """A random model whose distributions are peaked enough for searches to differ."""
     values: dict[str, Any] = {
         "src_vocab_size": vocab_size,
@@ -71,7 +76,17 @@ def tiny_model(vocab_size: int = 13, seed: int = 0, **changes: Any) -> Transform
     model = Transformer(ModelConfig.from_dict(values))
     initialise(model, "xavier")
     torch.nn.init.normal_(model.output.weight, std=0.6)
+    if has_shortlist:
+        model.shortlist = random_shortlist(vocab_size, seed)
     return model.eval()
+
+
+def random_shortlist(vocab_size: int, seed: int) -> Shortlist:
+    """Some tokens for each source token but the last ones."""
+    rng = random.Random(seed)
+    lists = [rng.sample(range(vocab_size), rng.randint(0, 4)) for _ in range(vocab_size - 2)]
+    offsets = np.cumsum([0, *map(len, lists)])
+    return Shortlist(2, offsets, np.concatenate(lists).astype(np.int32), vocab_size, EOS)
 
 
 def tiny_runner(
@@ -133,6 +148,8 @@ def log_probs_after(model: Transformer, src: Sequence[int], prefix: Sequence[int
     logits = model(torch.tensor([src]), torch.tensor([[BOS, *prefix]]))[0, -1]
     normalised = logits.log_softmax(-1)
     normalised[list(CONTROL_IDS)] = float("-inf")
+    if model.shortlist:
+        normalised[np.setdiff1d(np.arange(len(logits)), model.shortlist.of(src))] = float("-inf")
     return normalised - normalised.logsumexp(-1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 import torch
 
@@ -26,7 +27,7 @@ Change = Callable[[SteppedNetwork], object]
 
 @pytest.fixture
 def network() -> SteppedNetwork:
-    model = tiny_model(positions="learned", shared_embeddings="none")
+    model = tiny_model(positions="learned", shared_embeddings="none", has_shortlist=True)
     return SteppedNetwork(PackedModel(model, CONTROL_IDS, is_quantised=False), ROOM)
 
 
@@ -37,6 +38,11 @@ BAD_CALLS: dict[str, Change] = {
     "an empty sentence": lambda net: encode(net, [0, 1], [[], [5, EOS]]),
     "a long sentence": lambda net: encode(net, [0], [[5] * 41]),
     "more sentences than slots": lambda net: encode(net, [0, 1, 2, 0], [[5, EOS]] * 4),
+    "a list that does not ascend": lambda net: shorten(net, [0, 1], [[5, 4], [3]]),
+    "a token twice": lambda net: shorten(net, [0, 1], [[4, 5], [3, 3]]),
+    **{f"a token {n}": lambda net, n=n: shorten(net, [0], [[n]]) for n in (13, -1)},
+    **{f"a list for slot {n}": lambda net, n=n: shorten(net, [n], [[3]]) for n in (3, -1)},
+    "two lists for a slot": lambda net: shorten(net, [1, 1], [[3], [4]]),
     **{f"a head {n}": lambda net, n=n: attend(net, heads=[(n, 0)]) for n in (2, -1)},
     "a short row of attention": lambda net: attend(net, longest_source=2),
     "a member twice": lambda net: decode(net, BatchView([0, 0], [[0, 1], [2, 3]])),
@@ -52,6 +58,10 @@ BAD_CALLS: dict[str, Change] = {
 def bad_prefix(made: NativeSearch) -> None:
     made.options[0]["prefix_length"][0] = 1
     made.prefix[0] = 99
+
+
+def shorten(network: SteppedNetwork, slots: Sequence[int], lists: Sequence[list[int]]) -> None:
+    network.shorten(np.array(slots, np.int32), [np.array(tokens, np.int32) for tokens in lists])
 
 
 def attend(

@@ -17,6 +17,7 @@ from torch import Tensor
 from model.backends.native import PackedModel
 from model.backends.native.weights import WeightError
 from model.network.config import ModelConfig
+from model.network.shortlist import Shortlist
 from model.network.transformer import Transformer
 from tests.model.network.reference import CONTROL_IDS, VARIANTS, tiny_model
 
@@ -39,6 +40,7 @@ class SpoiltModel:
     config: ModelConfig
     weights: Weights
     device: torch.device
+    shortlist: Shortlist | None
 
 
 def missing(weight: Tensor) -> Tensor:
@@ -71,7 +73,8 @@ def test_every_weight_that_cannot_be_had_is_a_python_error(
     is_quantised: bool,
 ) -> None:
     original: Transformer = tiny_model(**variant)
-    model = SpoiltModel(original.config, Weights(original.weights), original.device)
+    weights = Weights(original.weights)
+    model = SpoiltModel(original.config, weights, original.device, original.shortlist)
     model.weights.spoil = spoil
     for name in model.weights:
         model.weights.bad = name
