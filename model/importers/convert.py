@@ -12,6 +12,7 @@ import torch
 
 from model.checkpoint import CheckpointError, CheckpointInfo
 from model.checkpoint.saving import save_checkpoint
+from model.checkpoint.shortlist import SHORTLIST_FILE
 from model.files import reason_of
 from model.importers.eole import import_eole
 from model.importers.fairseq import import_fairseq
@@ -102,6 +103,9 @@ def _write(finished: Path, imported: Imported, origin: Mapping[str, str]) -> Non
     info = _info(imported, origin)
     dtype = _dtype(imported)
     files = _tokenizer_files(finished.parent, imported)
+    if imported.shortlist:
+        files.append(finished.parent / SHORTLIST_FILE)
+        files[-1].write_bytes(imported.shortlist)
     save_checkpoint(finished, info, imported.weights, files, dtype)
     (finished / "MODEL_CARD.md").write_text(_card(info, dtype), encoding="utf-8")
 

@@ -35,6 +35,7 @@ class Imported:
     """A foreign model in our terms.
 
     `files` maps checkpoint names to tokenizer files, which are copied, or to lists for JSON.
+    `shortlist` is the content of the file of that name.
     """
 
     architecture: ModelConfig
@@ -43,6 +44,7 @@ class Imported:
     files: Mapping[str, Path | list[str]]
     pairs: Pairs
     decoding: DecodingOptions
+    shortlist: bytes | None = None
 
 
 def find_archive(path: Path) -> Path | None:

@@ -11,6 +11,7 @@ from model.decoding.options import DecodingOptions
 from model.files import FileError, is_regular, read_text
 from model.importers.imported import SourceError, find_marian_models
 from model.importers.marian_items import read_yaml
+from model.importers.marian_shortlist import ShortlistFile
 from model.importers.pieces import load_sentencepiece, one_language
 from model.values import shown
 
@@ -43,6 +44,27 @@ class MarianDirectory:
         """Source and target."""
         source, target = self._vocabulary_files()
         return self._vocabulary(source, "source"), self._vocabulary(target, "target")
+
+    @property
+    def shares_vocabulary(self) -> bool:
+        source, target = self._vocabulary_files()
+        return source == target
+
+    def shortlist(self) -> ShortlistFile | None:
+        """The lexical shortlist that the decoder's file names, or else the one that is there."""
+        named = self._decoder.get("shortlist") or []
+        if not isinstance(named, list) or not all(isinstance(value, str) for value in named):
+            raise self._wrong("shortlist", "a file and numbers")
+        if not named:
+            found = sorted(file for file in self.path.glob("lex.*") if file.is_file())
+            if len(found) > 1:
+                names = ", ".join(file.name for file in found)
+                raise SourceError(
+                    f"{self.path} holds several shortlists ({names}); name one as shortlist in "
+                    "decoder.yml, or remove all but one"
+                )
+            return ShortlistFile(found[0], _sizes_in(found[0].name)) if found else None
+        return ShortlistFile(self._file(_file_name(named[0])), named[1:])
 
     def languages(self) -> tuple[str, str] | None:
         """The pair that a part of a file's name or the directory's name says."""
@@ -106,7 +128,7 @@ class MarianDirectory:
         names = self._decoder.get(key, [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise SourceError(f"{self.path}: {key} must list files, got {shown(names)}")
-        return [self._file(re.split(r"[/\\]", name)[-1]) for name in names]
+        return [self._file(_file_name(name)) for name in names]
 
     def _file(self, name: str) -> Path:
         try:
@@ -167,6 +189,16 @@ def _listed_pieces(file: Path) -> list[str]:
     if ids != list(range(len(table))):
         raise SourceError(f"{file} must number its pieces 0, 1, 2, ... without a gap")
     return pieces
+
+
+def _file_name(path: str) -> str:
+    return re.split(r"[/\\]", path)[-1]
+
+
+def _sizes_in(name: str) -> Sequence[str]:
+    """How many pieces a list has first, and for each source piece, as in "lex.50.50.ende.s2t"."""
+    match = re.search(r"\.([0-9]{1,6})\.([0-9]{1,6})\.", name)
+    return match.groups() if match else ()
 
 
 def _pair_in(name: str) -> tuple[str, str] | None:

@@ -14,10 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from model.checkpoint.shortlist import shortlist_bytes
 from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.marian import tagged_pairs
 from model.importers.marian_directory import MarianDirectory, MarianVocabulary
 from model.importers.marian_items import MarianItems, read_items
+from model.importers.marian_shortlist import read_shortlist
 from model.importers.pieces import padded, pairs_of
 from model.importers.weights import require_numbers
 from model.network.config import (
@@ -109,7 +111,18 @@ def import_native_marian(path: Path, wanted: Wanted) -> Imported:
     }
     weights = _converted(directory.model, items.weights, config)
     decoding = directory.decoding(_USUAL_BEAM[config.autoregression])
-    return Imported(config, weights, tokenizer, files, pairs, decoding)
+    shortlist = _shortlist(directory, source.pieces[: size - 1], target.pieces[: size - 1])
+    return Imported(config, weights, tokenizer, files, pairs, decoding, shortlist)
+
+
+def _shortlist(
+    directory: MarianDirectory, source: Sequence[str], target: Sequence[str]
+) -> bytes | None:
+    file = directory.shortlist()
+    if file is None:
+        return None
+    listed = read_shortlist(file, source, target)
+    return shortlist_bytes(*(listed.with_sources() if directory.shares_vocabulary else listed))
 
 
 def _num_embeddings(weights: Mapping[str, Tensor], side: str) -> int:

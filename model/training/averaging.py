@@ -13,6 +13,7 @@ from torch import Tensor
 from model.checkpoint import CheckpointError, CheckpointInfo, open_checkpoint
 from model.checkpoint.files import WEIGHTS_FILE
 from model.checkpoint.saving import save_checkpoint
+from model.checkpoint.shortlist import SHORTLIST_FILE
 from model.files import reason_of
 from model.trials.checkpoint import add_self_test
 
@@ -57,7 +58,8 @@ def average_checkpoints(
         destination.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".average-", dir=destination.parent) as scratch:
             finished = Path(scratch) / "checkpoint"
-            files = [sources[0] / name for name in first.tokenizer.files]
+            names = [*first.tokenizer.files, SHORTLIST_FILE]
+            files = [file for name in names if (file := sources[0] / name).exists()]
             save_checkpoint(finished, first, weights, files, torch.float16)
             add_self_test(finished)
             finished.rename(destination)

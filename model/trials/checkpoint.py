@@ -52,6 +52,7 @@ class CheckResult:
     num_parameters: int
     num_sentences: int
     largest_difference: float
+    has_shortlist: bool
 
 
 def check_checkpoint(directory: Path) -> CheckResult:
@@ -73,6 +74,7 @@ def check_checkpoint(directory: Path) -> CheckResult:
         num_parameters=sum(w.numel() for w in checkpoint.model.weights.values()),
         num_sentences=len(sentences),
         largest_difference=max(differences),
+        has_shortlist=checkpoint.model.shortlist is not None,
     )
 
 

@@ -176,6 +176,7 @@ def _check_directory(directory: Path) -> None:
         f"checked: {directory}: {result.name}, {result.num_files} files, "
         f"{result.num_parameters} parameters, {result.num_sentences} translations with "
         f"log-probabilities within {result.largest_difference:.4f}"
+        + (", a shortlist for each source" if result.has_shortlist else "")
     )
 
 

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -108,14 +110,44 @@ def scores(directory: Path, model: str, pairs: Sequence[tuple[str, str]]) -> lis
     return [float(line) for line in output.splitlines()]
 
 
-def translations(directory: Path, model: str, texts: Sequence[str], beam_size: int) -> list[str]:
-    """Marian's translations."""
+def translations(
+    directory: Path,
+    model: str,
+    texts: Sequence[str],
+    beam_size: int,
+    shortlist: Sequence[object] = (),
+) -> list[str]:
+    """Marian's translations. `shortlist`: a text and its limits, or a binary and whether Marian is
+    to check it."""
     file = directory / "translated.src"
     file.write_text("".join(text + "\n" for text in texts), encoding="utf-8")
     given = ["--models", directory / model, "--vocabs", *vocabularies(directory), "--input", file]
     rules = ["--beam-size", beam_size, "--normalize", 1, "--max-length-factor", 9]
+    if shortlist:  # Marian's is for all sentences that it translates together
+        rules += ["--shortlist", *shortlist, "--mini-batch", 1]
     output = marian("decode", *given, *rules)
     return output.splitlines()
+
+
+def write_shortlist(directory: Path, first: int, best: int) -> tuple[Path, Path]:
+    """A text, whose probabilities are those of pieces in pairs, and Marian's binary of it."""
+    processors = [
+        sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+        for vocabulary in vocabularies(directory)
+    ]
+    counts, num_sources = Counter[tuple[str, str]](), Counter[str]()
+    for line in TINY_PAIRS.read_text(encoding="utf-8").splitlines():
+        pieces = zip(processors, line.split("\t"), strict=True)
+        source, target = (set(own.encode(text, out_type=str)) for own, text in pieces)
+        counts.update(itertools.product(source, target))
+        num_sources.update(source)
+    text, binary = (directory / f"lex.{first}.{best}.{end}" for end in ("s2t", "s2t.bin"))
+    lines = [f"{to} {of} {n / num_sources[of]:.6f}\n" for (of, to), n in counts.items()]
+    text.write_text("".join(lines), encoding="utf-8")
+    command = ["pymarian", "convert", "--shortlist", text, first, best, 0, "--dump-shortlist"]
+    given = [*command, binary, "--vocabs", *vocabularies(directory)]
+    subprocess.run(list(map(str, given)), check=True, capture_output=True)
+    return text, binary
 
 
 def some_pairs() -> list[tuple[str, str]]:
@@ -238,6 +270,25 @@ def our_translations(ours: Checkpoint, texts: Sequence[str], beam_size: int) -> 
     return [ours.tokenizer.decode(one.hypotheses[0].ids) for one in found]
 
 
+@pytest.mark.parametrize(("first", "best"), [(50, 50), (3, 4)])
+def test_a_shortlist_gives_the_translations_that_marian_finds_with_it(
+    trained: Path, tmp_path: Path, first: int, best: int
+) -> None:
+    texts = [source for source, _ in some_pairs()]
+    files = write_shortlist(shutil.copytree(trained, tmp_path / "marian"), first, best)
+    # Marian's own check of a binary refuses one whose last piece has an empty list.
+    for file, limits in zip(files, ([first, best], [0]), strict=True):
+        directory = shutil.copytree(trained, tmp_path / file.suffix)
+        shutil.copyfile(file, directory / file.name)
+        ours = import_model(directory, tmp_path / f"ours{file.suffix}")
+        expected = translations(trained, "model.npz", texts, 1, [file, *limits])
+        found = our_translations(ours, texts, 1)
+        pairs = list(zip(expected, found, strict=True))
+        assert sum(theirs == own for theirs, own in pairs) > NUM_SENTENCES // 2
+        others = sum(not (a.startswith(b) or b.startswith(a)) for a, b in pairs)
+        assert others <= NUM_SENTENCES // 100, "but for those that one of both cuts short"
+
+
 def write_data() -> None:
     """The models of tests/data/marian, with what Marian makes of some sentences."""
     shutil.rmtree(DATA, ignore_errors=True)
@@ -260,6 +311,21 @@ def write_data() -> None:
             else:
                 shutil.copyfile(trained / "model.npz", kept / "model.npz")
             write_json(kept / "expected.json", expected)
+    write_shortlist_data(pairs)
+
+
+def write_shortlist_data(pairs: Sequence[tuple[str, str]]) -> None:
+    """A shortlist for the student, and what Marian translates with it."""
+    kept = DATA / "shortlist"
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir()
+    with tempfile.TemporaryDirectory() as scratch:
+        student = shutil.copytree(DATA / "ssru", Path(scratch) / "model")
+        _, binary = write_shortlist(student, first=16, best=12)
+        shutil.copyfile(binary, kept / binary.name)
+        texts = [source for source, _ in pairs]
+        found = translations(student, "model.npz", texts, 1, [binary, 0])
+        write_json(kept / "expected.json", found)
 
 
 if __name__ == "__main__":

@@ -320,7 +320,7 @@ def test_files_that_do_not_belong_together_are_refused(
 
 def test_decoder_settings_are_the_checkpoints(tmp_path: Path) -> None:
     write_model(tmp_path / "theirs", random_model(), {})
-    decoder(**{"beam-size": 6, "normalize": 0.6, "shortlist": ["lex.bin"]})(tmp_path / "theirs")
+    decoder(**{"beam-size": 6, "normalize": 0.6})(tmp_path / "theirs")
     import_source(str(tmp_path / "theirs"), tmp_path / "ours", None, BOTH)
     decoding = load_checkpoint(tmp_path / "ours").info.decoding
     assert decoding == DecodingOptions(beam_size=6, length_penalty=0.6)
