@@ -64,7 +64,7 @@ _MESSAGE_FORMAT = regex.compile(r"\{\d")
 def parse_po(content: bytes, options: FileOptions) -> TextFile:
     """PO: entries without a translation, or with `replaces` all. Obsolete entries and flags stay,
     and the header but for what a template leaves open."""
-    decoded = decode(content, options.source, _po_in_utf_8)
+    decoded = decode(content, options.source, _po_in_utf_8, _CHARSET)
     text = decoded.text
     starts = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
     entries = [entry for entry in _po_entries(text) if entry.msgid and not entry.obsolete]

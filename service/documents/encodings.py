@@ -1,7 +1,7 @@
 """The encodings of texts: UTF-8, UTF-16, and the older ones of Chinese and of Western Europe.
 
-An old encoding is chosen by how few of the characters that it reads are rare. A language that is
-named goes before.
+An old encoding is the one that the text names, or else chosen by how few of the characters that it
+reads are rare. A language that is named goes before.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ _RARE_LATIN = regex.compile(
     regex.V1,
 )
 """Letters and signs where words of Western languages seldom have them."""
+_ASCII = rb"\x41" + bytes(range(0x20, 0x5B)) + bytes(range(0x5D, 0x7F))
+_CONTROLS = regex.compile(r"[\x80-\x9f]")
 
 
 class Encoding(NamedTuple):
@@ -57,6 +59,31 @@ def unicode_encoding(content: bytes) -> Encoding:
     """The encoding that a byte order mark names, or UTF-8."""
     found = (Encoding(name, mark) for mark, name in _MARKS if content.startswith(mark))
     return next(found, Encoding("utf-8"))
+
+
+def named_encoding(content: bytes, charset: regex.Pattern[str]) -> str | None:
+    """The old encoding whose name this expression finds in a text; None if the text is not in it,
+    or is in UTF-8."""
+    found = charset.search(content[:_SAMPLE_BYTES].decode("latin-1"))
+    if found is None or any(content.startswith(mark) for mark, _ in _MARKS):
+        return None
+    try:
+        name = codecs.lookup(found.group()).name
+        if _ASCII.decode(name) != _ASCII.decode("ascii"):
+            return None
+        text = content.decode(name)
+    except (LookupError, UnicodeError):
+        return None
+    is_other = name == "utf-8" or _CONTROLS.search(text) or text.encode(name) != content
+    return None if is_other or (not content.isascii() and _is_utf_8(content)) else name
+
+
+def _is_utf_8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def marked_utf_8(text: str) -> bytes:

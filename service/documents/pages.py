@@ -42,7 +42,7 @@ _PICTURE_TEXTS, _POSITIONS = frozenset({"text", "title", "desc"}), ("x", "y", "d
 
 def parse_html(content: bytes, options: FileOptions) -> TextFile:
     """A page's file."""
-    return _page(decode(content, options.source, _page_in_utf_8), options)
+    return _page(decode(content, options.source, _page_in_utf_8, _CHARSET), options)
 
 
 def _page_in_utf_8(text: str) -> bytes:

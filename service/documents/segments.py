@@ -17,6 +17,7 @@ from service.documents.encodings import (
     encode_old,
     guessed_encoding,
     marked_utf_8,
+    named_encoding,
     unicode_encoding,
 )
 from service.errors import InvalidDocument
@@ -139,12 +140,18 @@ class TextFile:
 
 
 def decode(
-    content: bytes, language: str, encode_wide: Callable[[str], bytes] = marked_utf_8
+    content: bytes,
+    language: str,
+    encode_wide: Callable[[str], bytes] = marked_utf_8,
+    charset: regex.Pattern[str] | None = None,
 ) -> DecodedText:
-    """A text in Unicode, or in an old encoding of a language that is translated; `language` may be
-    "auto". `encode_wide` spells what the old encoding cannot. Raises InvalidDocument."""
+    """A text in Unicode, or in an old encoding: the one whose name `charset` finds in it, or one of
+    a language that is translated; `language` may be "auto". `encode_wide` spells what the old
+    encoding cannot. Raises InvalidDocument."""
+    encoding = named_encoding(content, charset) if charset else None
     try:
-        return decode_unicode(content)
+        if encoding is None:
+            return decode_unicode(content)
     except InvalidDocument:
         encoding = guessed_encoding(content, language)
         if encoding is None:
@@ -155,7 +162,13 @@ def decode(
             text = "\0"
         if "\0" in text:
             raise
-    return DecodedText(text, functools.partial(encode_old, encoding, encode_wide=encode_wide))
+    return decode_old(content, encoding, encode_wide)
+
+
+def decode_old(content: bytes, encoding: str, encode_wide: Callable[[str], bytes]) -> DecodedText:
+    """A text in this encoding. `encode_wide` spells what it cannot."""
+    encode = functools.partial(encode_old, encoding, encode_wide=encode_wide)
+    return DecodedText(content.decode(encoding), encode)
 
 
 def decode_unicode(content: bytes) -> DecodedText:

@@ -14,23 +14,25 @@ from typing import Literal
 
 import regex
 
+from service.documents.encodings import named_encoding
 from service.documents.inline import InlineText, escape_markup
 from service.documents.segments import (
     DecodedText,
     Edit,
     Place,
     Segment,
+    decode_old,
     decode_unicode,
     invalid,
 )
-from service.errors import InvalidDocument
+from service.errors import InvalidDocument, shown
 from service.translation.markup.coded_text import CodedText
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token, scan
 
 _MAX_DEPTH = 200
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
-_ENCODING = regex.compile(r"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
+_CHARSET = regex.compile(r"""(?<=\A<\?xml\s[^>]*?\bencoding\s*=\s*["'])[^"']++""")
 _ATTRIBUTE = regex.compile(r"""\s(?P<name>[^\s=<>/]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 _LINE_END = r"(?:_x000D_)?(?:\r\n|\n|\r|&#(?:10|x0*+[Aa]);)"
 _KEPT_SPACE = regex.compile(rf"((?:{_LINE_END}|\t|\x20{{2,}})++)")
@@ -239,20 +241,28 @@ class InlineContent:
 
 
 def read_xml(content: bytes) -> XmlText:
-    """Raises InvalidDocument unless the content is well-formed XML in UTF-8 or UTF-16."""
-    decoded = decode_unicode(content)
-    declared = _ENCODING.match(decoded.text)
-    if declared and declared[1].lower() not in ("utf-8", "utf-16", "us-ascii", "ascii"):
-        raise InvalidDocument("the file is XML in another encoding than UTF-8 or UTF-16")
-    num_elements = _count_elements(content)
+    """Raises InvalidDocument unless the content is well-formed XML in Unicode, or in the encoding
+    that it names."""
+    if encoding := named_encoding(content, _CHARSET):
+        decoded = decode_old(content, encoding, _in_utf_8)
+    else:
+        decoded = decode_unicode(content)
+        declared = _CHARSET.search(decoded.text)
+        if declared and declared.group().lower() not in ("utf-8", "utf-16"):
+            raise InvalidDocument(f"the file is not in the encoding {shown(declared.group())}")
+    num_elements = _count_elements(decoded.text)
     xml = XmlText(decoded)
     if num_elements != sum(token.kind is Kind.START for token in xml.tokens):
         raise InvalidDocument("the file is XML with names of elements in other letters than A to Z")
     return xml
 
 
-def _count_elements(content: bytes) -> int:
-    """The number of elements in well-formed XML. Raises InvalidDocument for other content."""
+def _in_utf_8(text: str) -> bytes:
+    return _CHARSET.sub("utf-8", text, 1).encode()
+
+
+def _count_elements(text: str) -> int:
+    """The number of elements in well-formed XML. Raises InvalidDocument for other texts."""
     depth = count = 0
 
     def enter(*_: object) -> None:
@@ -268,11 +278,11 @@ def _count_elements(content: bytes) -> int:
     def refuse_entity(*_: object) -> None:
         raise InvalidDocument("the file's XML declares entities, which are not resolved")
 
-    parser = xml.parsers.expat.ParserCreate()
+    parser = xml.parsers.expat.ParserCreate("utf-8")
     parser.StartElementHandler, parser.EndElementHandler = enter, leave
     parser.EntityDeclHandler = refuse_entity
     try:
-        parser.Parse(content, True)
+        parser.Parse(text.encode(), True)
     except xml.parsers.expat.ExpatError as error:
         raise invalid("XML", error) from None
     return count

@@ -140,6 +140,50 @@ def test_a_page_names_the_encoding_that_it_gets(head: str, expected: bytes) -> N
     assert parsed.write([f"{head}Ö"]) == f"{head}Ö".encode("latin-1")
 
 
+NAMING = {
+    "a.html": '<p>Hello</p><meta charset="{}">',
+    "a.po": 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n'
+    '"Language: de\\n"\n\nmsgid "Hello"\nmsgstr "Hello"\n',
+    "a.xml": '<?xml version="1.0" encoding="{}"?><resources><string name="a">Hello</string>'
+    "</resources>",
+    "a.resx": "<?xml version='1.0' encoding='{}'?><root><data name='a'><value>Hello</value></data>"
+    "</root>",
+}
+"""Files that name their encoding."""
+
+
+@pytest.mark.parametrize("name", NAMING)
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("ISO-8859-1", "Hi"),
+        ("ISO-8859-1", "\u00e9t\u00e9"),
+        ("windows-1251", "\u0434\u0430"),
+        ("Shift_JIS", "\u65e5\u672c"),
+        ("us-ascii", "Hi"),
+    ],
+)
+def test_a_file_is_in_the_encoding_that_it_names_or_names_another(
+    name: str, encoding: str, text: str
+) -> None:
+    options = FileOptions("en", "de", replaces=True)
+    content = NAMING[name].format(encoding).replace("Hello", text).encode(encoding)
+    parsed = parse_file(content, name, options)
+    assert parsed.write([segment.text for segment in parsed.segments]) == content
+    for new in ("Hallo", "\u00dcber", "\u0434\u0430", "\u4e66"):
+        written = parsed.write([str(one.text).replace(text, new) for one in parsed.segments])
+        named = encoding if encoding.encode() in written else "utf-8"
+        assert named != "utf-8" or b"utf-8" in written.lower()
+        assert new in written.decode(named)
+
+
+@pytest.mark.parametrize("name", ["punycode", "unicode_escape", "utf-7", "cp037", "no-such"])
+def test_a_name_that_is_no_encoding_of_a_file_is_not_followed(name: str) -> None:
+    content = NAMING["a.html"].format(name).encode()
+    (segment,) = parse_file(content, "a.html", OPTIONS).segments
+    assert segment.text == content.decode()
+
+
 @pytest.mark.parametrize("encoding", ["koi8-r", "cp1251", "shift-jis"])
 def test_encodings_of_other_languages_are_refused(encoding: str) -> None:
     russian = "Сегодня хорошая погода, мы пошли гулять в парк и читали книгу."
