@@ -41,7 +41,8 @@ def emphasis(opening: str, inner: str, closing: str, name: str) -> tuple[MarkOrT
 
 
 def settled(pieces: Sequence[MarkOrText]) -> Sequence[MarkOrText]:
-    """The pieces with all emphasis as CommonMark reads it, and none around nothing."""
+    """The pieces with all emphasis and code as CommonMark reads it, and none around nothing."""
+    pieces = _apart(pieces)
     for _ in range(_ROUNDS):
         for step in (_spaced, _trimmed, _parted):
             pieces = _mirrored(step(_mirrored(step(pieces))))
@@ -67,6 +68,17 @@ def _mirrored(pieces: Iterable[MarkOrText]) -> list[MarkOrText]:
     ]
 
 
+def _apart(pieces: Iterable[MarkOrText]) -> list[MarkOrText]:
+    """With a space between two spans of code, which would be one."""
+    done: list[MarkOrText] = []
+    for piece in pieces:
+        if done and done[-1].kind == piece.kind == "code":
+            is_joined = done[-1].written.endswith("`") and piece.written.startswith("`")
+            done += [MarkOrText(" ")] * is_joined
+        done.append(piece)
+    return done
+
+
 def _spaced(pieces: Sequence[MarkOrText]) -> list[MarkOrText]:
     """With no other spaces before a space of its own kind."""
     done: list[MarkOrText] = []
@@ -81,13 +93,18 @@ def _trimmed(pieces: Sequence[MarkOrText]) -> list[MarkOrText]:
     """With the spaces before an end of emphasis after it."""
     done: list[MarkOrText] = []
     for piece in pieces:
-        if piece.kind == "close" and done and done[-1].kind == "text":
-            text = done.pop().written
-            body = text.rstrip()
-            done += [*_texts(body), piece, *_texts(text[len(body) :])]
-        else:
-            done.append(piece)
+        spaces: list[MarkOrText] = []
+        while piece.kind == "close" and done and _ends_in_space(done[-1]):
+            text = done.pop()
+            body = "" if text.kind == "space" else text.written.rstrip()
+            spaces.insert(0, text._replace(written=text.written[len(body) :]))
+            done += _texts(body)
+        done += [piece, *spaces]
     return done
+
+
+def _ends_in_space(piece: MarkOrText) -> bool:
+    return piece.kind == "space" or (piece.kind == "text" and piece.written[-1:].isspace())
 
 
 def _without_empty(pieces: Iterable[MarkOrText]) -> list[MarkOrText]:

@@ -42,11 +42,17 @@ _NOTE = regex.compile(
 _INDENT = 4
 _VERBATIM = regex.compile(
     r"""\{(?:\{[<%]|%)-?[ \t]*+(?P<name>highlight|code[\w-]*+|mermaid|math|katex|latex|plantuml)\b
+    |(?P<template>\{[{%])(?:(?![}%]\})[^\n])*+$
     |(?P<bracket>\\\[)[ \t]*+$|\\begin\{(?P<name>\w++\*?)\}|(?P<comment>%%)""",
     regex.X,
 )
-"""The beginning of a template with code, a formula of LaTeX, or a comment of Obsidian."""
-_ENDS = {"bracket": regex.compile(r"\\\]"), "comment": regex.compile(r"(?m)%%[ \t]*+$")}
+"""The beginning of a template with code or of several lines, a formula of LaTeX, or a comment of
+Obsidian."""
+_ENDS = {
+    "template": regex.compile(r"(?m)[}%]\}[ \t]*+$"),
+    "bracket": regex.compile(r"\\\]"),
+    "comment": regex.compile(r"(?m)%%[ \t]*+$"),
+}
 _LINE = regex.compile(
     r"""(?::{3,}+[ \t]*+(?:\{[^}\n]*+\}|[\w-]*+)
         (?:\[(?P<title>[^\n]*)\](?:\{[^}\n]*+\})?|[ \t]++(?![\w-]++[=:])(?P<title>[^\n]*+))?

@@ -17,6 +17,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from service.documents.markdown_extensions import add_extensions
 from service.documents.markdown_jsx import add_jsx
+from service.translation.markup.elements import keeps_content, pair_tags
 from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
 
@@ -43,7 +44,7 @@ class MarkdownParser:
         tokens: list[Token] = []
         environment = {**self._environment, "is_strict": is_strict}
         self._parser.inline.parse(text, self._parser, environment, tokens)
-        return sorted(_marks(tokens), key=lambda mark: mark.start)
+        return _with_kept(text, sorted(_marks(tokens), key=lambda mark: mark.start))
 
 
 def _marks(tokens: Sequence[Token]) -> Iterator[Mark]:
@@ -57,7 +58,8 @@ def _marks(tokens: Sequence[Token]) -> Iterator[Mark]:
             name = _NAME.match(token.content)
             kind = Kind.OTHER if name is None else Kind.END if name[1] else Kind.START
             is_empty = token.content.endswith("/>")
-            yield Mark(kind, start, end, name[2].lower() if name else "", is_empty)
+            other = "comment" if token.content.startswith("<!--") else ""
+            yield Mark(kind, start, end, name[2].lower() if name else other, is_empty)
         elif token.markup == "autolink":
             if token.nesting < 0:
                 yield Mark(Kind.OTHER, start, end, token.type)
@@ -71,6 +73,19 @@ def _marks(tokens: Sequence[Token]) -> Iterator[Mark]:
             yield Mark(kind, begin, begin + len(token.markup), f"{token.tag} of Markdown")
         else:
             yield Mark(Kind.OTHER, start, end, token.type)
+
+
+def _with_kept(text: str, marks: list[Mark]) -> list[Mark]:
+    """The marks with elements of HTML that are not translated, such as keys, as one mark each."""
+    partners = pair_tags(marks)
+    done, index = list[Mark](), 0
+    while index < len(marks):
+        mark, end = marks[index], partners.get(index, index)
+        if end > index and keeps_content(text, mark):
+            mark, index = Mark(Kind.OTHER, mark.start, marks[end].end, "kept"), end
+        done.append(mark)
+        index += 1
+    return done
 
 
 class _LocatedState(StateInline):

@@ -18,11 +18,11 @@ _MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|===|~~~|```|:::|!!!)
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
 _WORDS = frozenset(
     {"code_inline", "math_inline", "math_inline_double", "link_close"}
-    | {"wikilink", "icon", "keys", "formula", "template"}
+    | {"wikilink", "icon", "keys", "formula", "template", "kept"}
 )
 _EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s", "mark"))
-_SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|$)")
-_UNCOUNTED = frozenset({"", "text_special", "softbreak", "attributes", "space"})
+_SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|<!--|$)")
+_UNCOUNTED = frozenset({"", "text_special", "softbreak", "attributes", "comment", "space"})
 
 
 class BlockText:
@@ -59,7 +59,7 @@ class BlockText:
     def _with_marks(self, pieces: Sequence[MarkOrText]) -> str:
         """The pieces as they are, or with their texts escaped if a parser finds other marks."""
         pieces = settled(pieces)
-        names = sorted(piece.name for piece in pieces if piece.name)
+        names = sorted(piece.name for piece in pieces if piece.name not in _UNCOUNTED)
         written = "".join(piece.written for piece in pieces)
         if self._names(written) == names:
             return written
@@ -137,10 +137,10 @@ class BlockText:
 
 
 def _with_attributes(marks: Sequence[Mark]) -> list[Mark]:
-    """Attributes directly behind a mark as a part of it."""
+    """Attributes and comments directly behind a mark as a part of it."""
     done: list[Mark] = []
     for mark in marks:
-        if mark.name == "attributes" and done and done[-1].end == mark.start:
+        if mark.name in ("attributes", "comment") and done and done[-1].end == mark.start:
             done[-1] = done[-1]._replace(end=mark.end)
         else:
             done.append(mark)

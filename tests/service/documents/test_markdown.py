@@ -45,6 +45,7 @@ PARTS = {
     "a^[a *note*] ^^b^^": "A^[A *NOTE*] ^^B^^",
     "[a `b`][there] x[i][j]": "[A `b`][there] X[I][J]",
     "5&nbsp;km \u00a0a&nbsp;&nbsp; b\u202fc": "5&nbsp;KM \u00a0A&nbsp;&nbsp; B\u202fC",
+    "a <kbd>Ctrl *a*</kbd> <b translate=no>c</b>": "A <kbd>Ctrl *a*</kbd> <b translate=no>c</b>",
     "text {.note}": "TEXT {.note}",
     "text ^block-id": "TEXT ^block-id",
 }
@@ -95,6 +96,9 @@ BLOCKS = {
     f"{MODULE}\n\nimport it\n": f"{MODULE}\n\nIMPORT IT\n",
     "{% raw %}\none\n{{< x y >}}\ntwo\n": "{% raw %}\nONE\n{{< x y >}}\nTWO\n",
     "*[A]: one\n*[B]: two\n\n[TOC]\n\n[[toc]]\n": "*[A]: ONE\n*[B]: TWO\n\n[TOC]\n\n[[toc]]\n",
+    "{{< img\n  src=a\n\n  alt='b'\n>}}\none\n": "{{< img\n  src=a\n\n  alt='b'\n>}}\nONE\n",
+    "{%\n  include a.html b='c'\n%}\n\n{{ one\n": "{%\n  include a.html b='c'\n%}\n\n{{ ONE\n",
+    "see [a]<!-- b --> c\n\n[a]: d": "SEE [A][a]<!-- b --> C\n\n[a]: d",
     "[a]: {% link b.md %}\n\nsee [a]\n": "[a]: {% link b.md %}\n\nSEE [A][a]\n",
     "{{< code-toggle >}}\na = b\n\nc\n{{< /code-toggle >}}\nd": (
         "{{< code-toggle >}}\na = b\n\nc\n{{< /code-toggle >}}\nD"

@@ -58,11 +58,21 @@ def marks(text: str) -> Counter[str]:
         ("a **b** c", "a <0></0> c", "a  c"),
         ("2 * 3 * 4 is", "2*3*4 ist", "2\\*3\\*4 ist"),
         ("wow! [a](u) b", "a!<0>b</0>", "a\\![b](u)"),
+        ("**a\u00a0:** b", "<0><1/>: a</0> b", "\u00a0: **a** b"),
+        ("*a&nbsp;!* b", "<0>a! <1/></0> b", "*a!*&nbsp;b"),
     ],
 )
 def test_what_touches_a_mark(source: str, translation: str, expected: str) -> None:
     parsed = parse_file(source.encode(), "a.md", OPTIONS)
     assert parsed.write([coded(translation)]).decode() == expected
+
+
+def test_spans_of_code_stay_two() -> None:
+    parsed = parse_file(b"`a` or `b` is", "a.md", OPTIONS)
+    (text,) = (segment.text for segment in parsed.segments)
+    assert isinstance(text, CodedText)
+    codes = [part for part in text.parts if not isinstance(part, str)]
+    assert parsed.write([CodedText.of([*codes, "是"])]).decode() == "`a` `b`是"
 
 
 def test_chinese_emphasis_that_commonmark_shows_is_read_as_emphasis() -> None:
