@@ -22,6 +22,7 @@ from service.translation.markup.flow import MARK
 
 _WORD = regex.compile(r"[\p{L}\p{N}\ufffc]")
 _INNER = regex.compile(r"(?V1)[^\p{P}\s](?:.*[[^\p{P}\s][%‰]])?", regex.DOTALL)
+_MARKS_OF_WORD, _MOST_MARKS = regex.compile(r"(?<=[\p{L}\p{N}])\p{P}++\Z"), 8
 _ORDINAL_END = regex.compile(r"(?<=\p{N})(?:st|nd|rd|th)\b")
 _NOWHERE = Span(0, 0)
 Otherwise = Callable[[Span, Sequence[Span]], Span | None]
@@ -219,10 +220,21 @@ class Placement:
         start, end = node.source.start, parent.source.end
         if node.closing is None:
             start = self._word_start(start)
+        marks = self._marks_before(start)
+        start -= len(marks)
         point = self._anchor(start, start if self._follows_word(start) else end)
         if point is None:
             point = room.start if start <= parent.source.start else room.end
+        if marks and self._target.startswith(marks, point):
+            point += len(marks)
         return min(max(point, room.start), room.end)
+
+    def _marks_before(self, offset: int) -> str:
+        """The punctuation between a word and the offset, after which a space follows."""
+        if not self._source[offset : offset + 1].isspace():
+            return ""
+        found = _MARKS_OF_WORD.search(self._source, max(0, offset - _MOST_MARKS), offset)
+        return found.group() if found else ""
 
     def _word_start(self, offset: int) -> int:
         """The start of the linked word that the offset is inside, or the offset."""
@@ -262,13 +274,21 @@ class Placement:
         if at < len(self._links) and self._links[at].start == offset < end:
             return self._words[self._heaviest(at).place].start
         if at > 0:
-            before = self._heaviest(self._first_link(self._links[at - 1].start))
-            return self._words[before.place].end
+            return self._words[self._last_place(at)].end
         return None
 
     def _first_link(self, offset: int) -> int:
         """The index of the first link of a word that begins at `offset` or later."""
         return bisect.bisect_left(self._links, offset, key=lambda link: link.start)
+
+    def _last_place(self, at: int) -> int:
+        """The last of the neighbouring target words, from the heaviest on, of the source word whose
+        links end before this index."""
+        first = self._first_link(self._links[at - 1].start)
+        place, linked = self._heaviest(first).place, {link.place for link in self._links[first:at]}
+        while place + 1 in linked:
+            place += 1
+        return place
 
     def _heaviest(self, at: int) -> _Link:
         """The heaviest link of the source word whose first link has this index."""

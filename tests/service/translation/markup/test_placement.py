@@ -94,6 +94,10 @@ def placed(source: str, target: str, pairs: str) -> str:
         ("a <b>,</b> c", "x, y", "0-0 2-2", "x<b>,</b> y"),
         ("word <b>of</b> .", "wordlong .", "0-0 2-1", "<b>wordlong</b> ."),
         ("a <b>c</b>", "", "", "<b></b>"),
+        ("a note,<p> and c", "z, und Notiz, x", "0-5 1-3 3-2 4-0", "z, und Notiz,<p> x"),
+        ("a note,<p> c", "x 注 释 y", "0-0 1-1 1-2 3-3", "x 注 释<p> y"),
+        ("a (note).<p> c", "(y). x", "0-3 2-1", "(y).<p> x"),
+        ("a note:<p>c", "y: x", "0-0 3-2", "y: <p>x"),
     ],
 )
 def test_tags_enclose_the_translation_of_what_they_enclosed(
