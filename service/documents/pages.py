@@ -32,6 +32,19 @@ _CHARSET = regex.compile(
     r"""(?<=<(?:meta\s[^<>]*?charset|\?xml\s[^<>]*?encoding)\s*=\s*["']?)[\w.:-]++""",
     regex.IGNORECASE,
 )
+_TEMPLATE = regex.compile(
+    r"""
+    \A---[ \t]*+\r?\n(?:(?!---).*+\n)*+---[ \t]*+\r?$
+    |\{\#(?s:(?!\#\}|\{\#).)*+\#\}
+    |\{%-?\s*+(?P<name>comment|highlight|schema|javascript|stylesheet|style)\b
+        (?s:(?!\{%-?\s*+(?:end)?(?P=name)\b).)*+\{%-?\s*+end(?P=name)\s*+-?%\}
+    |\{\{(?:(?!\{\{|\}\}).)*+\n(?s:(?!\{\{|\}\}).)*+\}\}
+    |\{%(?:(?!\{%|%\}).)*+\n(?s:(?!\{%|%\}).)*+%\}
+    """,
+    regex.X | regex.MULTILINE,
+)
+"""What makes pages: front matter, comments, code, and templates of several lines. Those of one
+line are kept strings of the text."""
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
@@ -105,18 +118,38 @@ def _page(decoded: DecodedText, options: FileOptions) -> TextFile:
 
 
 def _cuts(source: str, tokens: Sequence[Token], start: int) -> Iterator[tuple[int, int]]:
-    partners = pair_tags(tokens)
+    """Where the segments are: between blocks, without templates."""
+    partners, templates = pair_tags(tokens), _Templates(source)
     index = 0
     while index < len(tokens):
         token = tokens[index]
         if is_block(token.name) and token.start - start >= _SEGMENT_CHARACTERS:
             yield start, token.start
             start = token.start
+        if token.kind is Kind.TEXT:
+            for template in templates.inside(max(start, token.start), token.end):
+                yield start, template.start()
+                start = template.end()
         if token.kind is Kind.START and keeps_content(source, token):
             index = partners.get(index, index)
         index += 1
     if start < len(source):
         yield start, len(source)
+
+
+class _Templates:
+    """The templates of a page, in order."""
+
+    def __init__(self, source: str) -> None:
+        self._found = _TEMPLATE.finditer(source)
+        self._next = next(self._found, None)
+
+    def inside(self, start: int, end: int) -> Iterator[regex.Match[str]]:
+        """Those that begin between these offsets, which grow from call to call."""
+        while self._next is not None and self._next.start() < end:
+            if self._next.start() >= start:
+                yield self._next
+            self._next = next(self._found, None)
 
 
 def _is_protected(archive: Archive) -> bool:

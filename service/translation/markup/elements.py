@@ -41,8 +41,8 @@ _VOID = _names(
 )
 _UNTOUCHED = _names(
     """
-    code iframe kbd math noembed noframes plaintext pre samp script style svg textarea tt
-    var xmp
+    code iframe kbd m:math math mml:math noembed noframes plaintext pre samp script style svg
+    svg:svg textarea tt var xmp
     """
 )
 _SEPARATOR = regex.compile(r"(?:[\s|·•/»›—-]|&nbsp;|&middot;|&bull;)++")

@@ -140,6 +140,27 @@ def test_a_page_names_the_encoding_that_it_gets(head: str, expected: bytes) -> N
     assert parsed.write([f"{head}Ö"]) == f"{head}Ö".encode("latin-1")
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{# one\ntwo #}",
+        "{{ {'a': 1,\n 'b': 2}[c] }}",
+        "{{/* one\n<b>two</b> */}}",
+        "{%- include 'a'\n  b='one' -%}",
+        "{% comment %} one <b>two</b>{% endcomment %}",
+        "<a class='{{ b\n | c }}'></a>",
+    ],
+)
+def test_what_makes_a_page_stays(template: str) -> None:
+    front = "---\nlayout: one\n---\n"
+    page = f"{front}<p>One {template} two</p>{template}<p>a</p>"
+    done = translated("a.html", page.encode()).decode()
+    assert done.count(template) == 2
+    assert done.startswith(front)
+    assert ">ONE " in done
+    assert " TWO</p>" in done
+
+
 NAMING = {
     "a.html": '<p>Hello</p><meta charset="{}">',
     "a.po": 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n'

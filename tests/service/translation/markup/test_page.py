@@ -108,6 +108,7 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
         ('<meta property="og:title" content="My page"><meta name=author content=Bob>', ["My page"]),
         ("<doc><item>One <g>two</g>.</item><item>Three.</item></doc>", ["One two.", "Three."]),
         ("<svg><text>Hi</text></svg> there", [f"{MARK} there"]),
+        ("a <m:math><m:mi>x</m:mi></m:math>", [f"a {MARK}"]),
         ("E = mc<sup>2</sup>, H<sub>2</sub>O", [f"E = {MARK}, {MARK}"]),
         ("a<sub>ij</sub>, <i>x</i><sup>n+1</sup> log<sub>2</sub>", [f"{MARK}, {MARK} {MARK}"]),
         ("the NA<sub>f </sub>of 5 m<sup>2 </sup>.", [f"the {MARK}of 5 {MARK}."]),
