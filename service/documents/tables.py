@@ -41,22 +41,23 @@ def parse_tsv(content: bytes, options: FileOptions) -> TextFile:
 
 
 def _parse(decoded: DecodedText, delimiter: str) -> TextFile:
-    spell = functools.partial(_spelled, delimiter)
     places = []
-    for start, end in _cells(decoded.text, delimiter):
+    for start, end, is_quoted in _cells(decoded.text, delimiter):
         written = decoded.text[start:end]
-        is_quoted = written.startswith('"')
         value = written[1:-1].replace('""', '"') if is_quoted else written
         if is_worded(value) and not value.startswith(_FORMULA):
-            places.append(Place(start, end, Segment(value), functools.partial(spell, is_quoted)))
+            spell = functools.partial(_spelled, delimiter, is_quoted, written[:1])
+            places.append(Place(start, end, Segment(value), spell))
     return TextFile(decoded, places)
 
 
-def _cells(text: str, delimiter: str) -> Iterator[tuple[int, int]]:
-    """Where cells stand, with their quotes."""
+def _cells(text: str, delimiter: str) -> Iterator[tuple[int, int, bool]]:
+    """Where cells stand, with their quotes, and whether they have some. What goes on behind its
+    quotes is a text as it stands, or no text if a delimiter is in the quotes."""
     mark = regex.escape(delimiter)
     cell = regex.compile(
-        rf'(?:"(?:[^"]++|"")*+"|(?!")[^{mark}\n\r]*+)(?=(?P<end>{mark}|\r\n|\n|\r|\Z))'
+        rf'(?:(?P<quoted>"(?:[^"]++|"")*+")|(?!"))(?P<rest>[^{mark}\n\r]*+)'
+        rf"(?=(?P<end>{mark}|\r\n|\n|\r|\Z))"
     )
     position = 0
     while position < len(text):
@@ -64,12 +65,16 @@ def _cells(text: str, delimiter: str) -> Iterator[tuple[int, int]]:
         if found is None:
             line = text.count("\n", 0, position) + 1
             raise invalid("CSV", f"a quoted cell of line {line} does not end")
-        yield found.span()
+        quoted, rest = found.group("quoted", "rest")
+        if not (quoted and rest and any(sign in quoted for sign in (delimiter, "\n", "\r"))):
+            yield *found.span(), bool(quoted and not rest)
         position = found.end("end")
 
 
-def _spelled(delimiter: str, is_quoted: bool, value: str) -> str:
-    """A cell with this value."""
-    if is_quoted or value.startswith('"') or any(mark in value for mark in (delimiter, "\n", "\r")):
+def _spelled(delimiter: str, is_quoted: bool, first: str, value: str) -> str:
+    """A cell with this value. `first`: the source's first character, which may be a quote that
+    quotes nothing."""
+    is_read_as_quoted = value.startswith('"') and first != '"'
+    if is_quoted or is_read_as_quoted or any(sign in value for sign in (delimiter, "\n", "\r")):
         return '"' + value.replace('"', '""') + '"'
     return value

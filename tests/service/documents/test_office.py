@@ -296,6 +296,21 @@ def test_a_table_keeps_its_cells(table: list[list[str]], quoting: int, translati
             assert new == (translation if value in texts else value)
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "expected"),
+    [
+        ("a.csv", 'a,"b"","c d\n"e" f,g', 'A,"b"","c d\n"E" F,G'),
+        ("a.csv", '"a ""b"""  ,c', '"A ""B"""  ,C'),
+        ("a.tsv", '"One," he said\tgood day', '"ONE," HE SAID\tGOOD DAY'),
+        ("a.tsv", '"One\ttwo" x\tthree', '"One\ttwo" x\tTHREE'),
+    ],
+)
+def test_what_goes_on_behind_its_quotes_does_not_shift_the_cells(
+    name: str, line: str, expected: str
+) -> None:
+    assert translated(name, line.encode()).decode() == expected
+
+
 def test_quotes_and_values_stay() -> None:
     assert translated("a.csv", CSV) == CSV.replace(b"id,", b"ID,").replace(
         b"Name", b"NAME"
