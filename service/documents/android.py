@@ -21,6 +21,8 @@ from service.translation.markup.scanner import Kind
 _LISTS, _SCRIPTS, _PLACEHOLDER = ("string-array", "plurals"), ("sub", "sup"), "xliff:g"
 _REFERENCE = regex.compile(r"[@?]\+?(?:[\w.]+:)?(?:\w+/)?[\w.]+")
 """A text that names another resource, or an attribute of the theme."""
+_ENTITY = regex.compile(r"(&(?!(?:amp|lt|gt|quot|apos|#\w++);)[^\s&;]++;)")
+"""The name of a text that the document type declares."""
 _SPACE = " \t\n\r"
 _PIECE = regex.compile(
     r"\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<char>[\s\S]))|(?P<quote>\")|(?P<space>[ \t\n\r]++)"
@@ -33,7 +35,7 @@ _FOLDED = regex.compile(r"^\x20|(?<=\x20)\x20|\x20$")
 
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """Strings, but for those that are not translatable or name another resource."""
-    xml = read_xml(content)
+    xml = read_xml(content, has_entities=True)
     root = next(index for index, token in enumerate(xml.tokens) if token.kind is Kind.START)
     if xml.tokens[root].name != "resources":
         raise InvalidDocument(
@@ -70,7 +72,7 @@ def _places(xml: XmlText, element: int) -> Iterator[Place]:
     end = start + len(written.strip(_SPACE))
     if _REFERENCE.fullmatch(xml.source, start, end):
         return
-    if any(xml.text_of(token) is None for token in tokens):
+    if _ENTITY.search(written) or any(xml.text_of(token) is None for token in tokens):
         inline = _inline(xml, element)
         if inline.has_letters:
             yield Place(start, end, Segment(inline.text), inline.write)
@@ -124,6 +126,17 @@ class _Reader:
         return _ESCAPED.get(piece["char"], piece["char"])
 
 
+def _add_text(inline: InlineText, reader: _Reader, text: str) -> None:
+    for number, piece in enumerate(_ENTITY.split(text)):
+        if number % 2:
+            inline.word(piece)
+            continue
+        for line_number, line in enumerate(reader.read(html.unescape(piece)).split("\n")):
+            if line_number:
+                inline.stop(r"\n")
+            inline.add(line)
+
+
 def _inline(xml: XmlText, element: int) -> InlineText:
     """The text of an element with elements inside."""
     inline, reader = InlineText(_escaped), _Reader()
@@ -133,10 +146,7 @@ def _inline(xml: XmlText, element: int) -> InlineText:
         if (text := xml.text_of(token)) is not None:
             text = text.lstrip(_SPACE) if index == element + 1 else text
             text = text.rstrip(_SPACE) if index == last - 1 else text
-            for number, line in enumerate(reader.read(html.unescape(text)).split("\n")):
-                if number:
-                    inline.stop(r"\n")
-                inline.add(line)
+            _add_text(inline, reader, text)
         elif token.kind is Kind.END:
             inline.close()
         elif token.kind is Kind.START and token.name == _PLACEHOLDER:

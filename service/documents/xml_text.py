@@ -1,6 +1,7 @@
 """Read XML: expat says whether it is well-formed, the scanner of markup where everything stands.
 
-Entities are never declared and never resolved: a document type that declares any is refused.
+Entities are never resolved. A document type that declares any is refused, but for short texts of a
+format that has them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from service.translation.markup.coded_text import CodedText
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token, scan
 
-_MAX_DEPTH = 200
+_MAX_DEPTH, _LONGEST_ENTITY = 200, 200
+_MARKUP = frozenset("<&%")
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _CHARSET = regex.compile(r"""(?<=\A<\?xml\s[^>]*?\bencoding\s*=\s*["'])[^"']++""")
 _ATTRIBUTE = regex.compile(r"""\s(?P<name>[^\s=<>/]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
@@ -240,9 +242,10 @@ class InlineContent:
         self._inline = InlineText(escape_markup)
 
 
-def read_xml(content: bytes) -> XmlText:
-    """Raises InvalidDocument unless the content is well-formed XML in Unicode, or in the encoding
-    that it names."""
+def read_xml(content: bytes, *, has_entities: bool = False) -> XmlText:
+    """`has_entities`: the document may declare names for short texts, which stay as they are.
+    Raises InvalidDocument unless the content is well-formed XML in Unicode, or in the encoding that
+    it names."""
     if encoding := named_encoding(content, _CHARSET):
         decoded = decode_old(content, encoding, _in_utf_8)
     else:
@@ -250,7 +253,7 @@ def read_xml(content: bytes) -> XmlText:
         declared = _CHARSET.search(decoded.text)
         if declared and declared.group().lower() not in ("utf-8", "utf-16"):
             raise InvalidDocument(f"the file is not in the encoding {shown(declared.group())}")
-    num_elements = _count_elements(decoded.text)
+    num_elements = _count_elements(decoded.text, has_entities=has_entities)
     xml = XmlText(decoded)
     if num_elements != sum(token.kind is Kind.START for token in xml.tokens):
         raise InvalidDocument("the file is XML with names of elements in other letters than A to Z")
@@ -261,7 +264,7 @@ def _in_utf_8(text: str) -> bytes:
     return _CHARSET.sub("utf-8", text, 1).encode()
 
 
-def _count_elements(text: str) -> int:
+def _count_elements(text: str, *, has_entities: bool) -> int:
     """The number of elements in well-formed XML. Raises InvalidDocument for other texts."""
     depth = count = 0
 
@@ -275,12 +278,15 @@ def _count_elements(text: str) -> int:
         nonlocal depth
         depth -= 1
 
-    def refuse_entity(*_: object) -> None:
+    def check_entity(_: str, is_parameter: bool, value: str | None, *__: object) -> None:
+        is_short = value is not None and len(value) <= _LONGEST_ENTITY
+        if has_entities and is_short and not is_parameter and _MARKUP.isdisjoint(value or ""):
+            return
         raise InvalidDocument("the file's XML declares entities, which are not resolved")
 
     parser = xml.parsers.expat.ParserCreate("utf-8")
     parser.StartElementHandler, parser.EndElementHandler = enter, leave
-    parser.EntityDeclHandler = refuse_entity
+    parser.EntityDeclHandler = check_entity
     try:
         parser.Parse(text.encode(), True)
     except xml.parsers.expat.ExpatError as error:

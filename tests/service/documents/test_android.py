@@ -89,3 +89,14 @@ def test_names_and_quantities_stay() -> None:
 def test_other_xml_is_refused() -> None:
     with pytest.raises(InvalidDocument, match=r"Android's, .* <resources>; got '<note>'"):
         parse_file(b"<?xml version='1.0'?><note><string>a</string></note>", "a.xml", OPTIONS)
+
+
+def test_names_that_the_document_type_declares_stay() -> None:
+    head = "<!DOCTYPE resources [\n  <!ENTITY APP 'The app'>\n]>"
+    source = head + STRING.format(r"open &APP;\nor <b>&APP;</b> &amp; go") + "\n"
+    done = head + STRING.format(r"OPEN &APP;\nOR <b>&APP;</b> &amp; GO") + "\n"
+    assert translated("a.xml", source.encode()).decode() == done
+    assert not texts_of("a.xml", (head + STRING.format("&APP; ")).encode())
+    for value in ("a&amp;b;", "<i/>", "&#37;a", "a" * 300):
+        with pytest.raises(InvalidDocument, match="entities"):
+            translated("a.xml", source.replace("The app", value).encode())
