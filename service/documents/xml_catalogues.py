@@ -53,7 +53,7 @@ def parse_xliff(content: bytes, options: FileOptions) -> TextFile:
     """
     xml = with_escaped_tags(read_xml(content))
     root = next(iter(xml.starts(_XLIFF)), None)
-    version = xml.attribute(root, "version") if root is not None else None
+    version = _version(xml, root) if root is not None else ""
     if root is None or version not in _OLD_VERSIONS + _VERSIONS:
         versions = " or ".join(_OLD_VERSIONS + _VERSIONS)
         raise InvalidDocument(f"the file is not XLIFF of version {versions}")
@@ -65,6 +65,12 @@ def parse_xliff(content: bytes, options: FileOptions) -> TextFile:
     edits = [one for one in found if isinstance(one, Edit)]
     edits += _language_edits(xml, tags, name, options.target, units.translated)
     return TextFile(xml.decoded, (one for one in found if isinstance(one, Place)), edits)
+
+
+def _version(xml: XmlText, root: int) -> str:
+    """Of the attribute, or else of the namespace."""
+    namespace = xml.attribute(root, "xmlns") or ""
+    return xml.attribute(root, "version") or namespace.rpartition(":")[2]
 
 
 def parse_qt(content: bytes, options: FileOptions) -> TextFile:

@@ -122,6 +122,17 @@ def test_an_elements_own_word_on_translation_wins(unit: str, texts: list[str]) -
     assert texts_of("a.xlf", content.encode()) == [f"a{number}" for number in texts]
 
 
+def test_the_namespace_tells_the_version_that_no_attribute_does() -> None:
+    named = "xmlns='urn:oasis:names:tc:xliff:document:{}'"
+    units = (
+        (FILE, "1.2", "<trans-unit><source>a</source></trans-unit>"),
+        (FILE_2, "2.0", "<unit><segment><source>a</source></segment></unit>"),
+    )
+    for file, version, unit in units:
+        content = file.replace(f"version='{version}'", named.format(version)).format(unit)
+        assert b"A</target>" in translated("a.xlf", content.encode())
+
+
 @pytest.mark.parametrize("version", ["1.0", "1.1", "1.2"])
 def test_older_versions_have_the_same_units(version: str) -> None:
     content = "<!DOCTYPE xliff SYSTEM 'xliff.dtd'>" + FILE.replace("1.2", version)
