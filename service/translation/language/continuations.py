@@ -61,24 +61,8 @@ have a capital."""
 _ALSO_LAST = frozenset(
     {
         *("Art", "Col", "Dir", "Ed", "Led", "Max", "Phil"),
-        *(
-            "al",
-            "LLC",
-            "pct",
-            "pcs",
-            "qty",
-            "ch",
-            "eds?",
-            "ext",
-            "hrs",
-            "lbs",
-            "mins",
-            "secs",
-            "tel",
-            "temp",
-            "wks",
-            "yrs",
-        ),
+        *("al", "LLC", "pct", "pcs", "qty", "ch", "eds?", "ext", "hrs", "lbs", "mins", "secs"),
+        *("tel", "temp", "wks", "yrs"),
     }
 )
 """Names and those that often end a sentence: they do not before small letters and digits."""
