@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
@@ -94,14 +95,18 @@ class OfflineTranslator:
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="dragoman-offline", daemon=True
         )
+        self._process = 0
+        """In which it is open."""
 
     def __enter__(self) -> Self:
         self._thread.start()
+        self._process = os.getpid()
         asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Cancel running translations and stop the engines."""
+        self._process = 0
         asyncio.run_coroutine_threadsafe(cancel_everything(), self._loop).result()
         self._models.pool.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -223,7 +228,7 @@ class OfflineTranslator:
         return self._submit(self._dispatcher.translate(job))
 
     def _submit(self, running: Coroutine[object, object, _Result]) -> Future[_Result]:
-        if not self._thread.is_alive():
+        if os.getpid() != self._process:  # Thread.is_alive is not safe from Ctrl-C
             running.close()
             raise RuntimeError(
                 "a translator runs only in the process that opened it, until it is closed"

@@ -37,7 +37,7 @@ _OLD_VERSIONS, _VERSIONS = ("1.0", "1.1", "1.2"), ("2.0", "2.1", "2.2")
 _UNDONE = regex.compile(r"""(?<=\sstate\s*=\s*["'])(?:new|needs-translation|initial)(?=["'])""")
 """The states of a target, or of a segment in XLIFF 2, that is not translated yet."""
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
-_REFERENCE = regex.compile(r"&[^;]++;")
+_REFERENCE = regex.compile(r"&[^;&]++;")
 _LINE_BREAK = regex.compile(r"(?<=\S)[ \t]*+[\n\r]\s*+(?=\S)")
 _KEPT_SPACE = regex.compile(r"[\n\r\t]| {2}")
 _TS, _MESSAGE = frozenset({"ts"}), frozenset({"message"})

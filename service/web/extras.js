@@ -7,28 +7,8 @@ import { part, whenLoaded } from "./lazy.js";
 import { load } from "./storage.js";
 
 /**
- * @typedef {import("./parts/spans.js").Sentence} Sentence
  * @typedef {import("./parts/spans.js").Word} Word
- * @typedef {{
- *   source: import("./source.js").Source,
- *   status: import("./status.js").Status,
- *   languages: import("./languages.js").Languages,
- *   takesGlossary(from: string, to: string): boolean,
- *   otherFormat(suffix: string): string,
- *   pair(): {from: string, to: string},
- *   hop(): {from: string, to: string},
- *   sentence(word: Word): {sentence: Sentence, index: number} | null,
- *   sources(): string[],
- *   taken(): string,
- *   begun(index: number): string,
- *   begin(index: number, text: string): void,
- *   change(isComposing?: boolean): void,
- *   translate(): void,
- * }} Page
- *   otherFormat: the suffix that a file of this one must be saved as, or ""
- *   sources: the sentences of the shown translation's text
- *   taken: the text of a sentence that was taken from the other translations, or ""; begun: what a sentence had to begin with, or ""
- *   pair: the chosen languages; hop: those between which the sentences are translated, which a pivot changes
+ * @typedef {import("./page.js").Page} Page
  */
 
 const FORMATTED = /<(b|strong|i|em|u|s|a|h[1-6]|ul|ol|li|table|sub|sup|code|pre|blockquote)[\s>]/i;

@@ -1,14 +1,14 @@
 // Terms and their translations, kept by this browser for each pair of languages.
 
-import { load, save } from "./storage.js";
+import { load } from "./storage.js";
 
 /** @typedef {{source: string, target: string}} Term */
 
-const NAME = "glossaries";
-export const MOST_TERMS = 200, MOST_CHARACTERS = 200;
+export const NAME = "glossaries";
+export const MOST_TERMS = 200;
 
 /** @returns {Record<string, unknown>} */
-function all() {
+export function all() {
   const kept = load(NAME, {});
   return kept && typeof kept === "object" ? /** @type {Record<string, unknown>} */ (kept) : {};
 }
@@ -23,17 +23,6 @@ export function termsOf(from, to) {
   if (!Array.isArray(kept)) return [];
   const terms = kept.filter((t) => typeof t?.source === "string" && typeof t?.target === "string");
   return terms.slice(0, MOST_TERMS).map(({ source, target }) => ({ source, target }));
-}
-
-/**
- * Keeps the terms of a pair; returns whether the browser still has them on the next visit.
- * @param {string} from
- * @param {string} to
- * @param {Term[]} terms
- */
-export function keepTerms(from, to, terms) {
-  const { [`${from} ${to}`]: _, ...others } = all();
-  return save(NAME, terms.length ? { ...others, [`${from} ${to}`]: terms } : others);
 }
 
 /**

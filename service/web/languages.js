@@ -58,8 +58,6 @@ export class Languages {
   #isChosen = false;
   /** `spoken` before the last choice. */
   #before = "";
-  /** @type {import("./parts/language_search.js").LanguageSearch[]} in the place of long menus */
-  #searches = [];
 
   /** @param {() => void} changed */
   constructor(changed) {
@@ -113,14 +111,6 @@ export class Languages {
   }
 
   /**
-   * Puts a search in the place of each menu.
-   * @param {typeof import("./parts/language_search.js").LanguageSearch} LanguageSearch
-   */
-  searchWith(LanguageSearch) {
-    this.#searches = [this.#from, this.#to].map((menu) => new LanguageSearch(menu));
-  }
-
-  /**
    * Sets both languages.
    * @param {string} from
    * @param {string} to
@@ -169,7 +159,7 @@ export class Languages {
     this.#to.value = other || (targets.includes(this.#wanted) ? this.#wanted : (near ?? ""));
     this.#swap.disabled = !this.canSwap;
     this.#before = this.spoken;
-    for (const search of this.#searches) search.show();
+    for (const menu of [this.#from, this.#to]) menu.dispatchEvent(new Event("settle")); // for a search in its place
   }
 
   /** @param {string} code */

@@ -61,7 +61,7 @@ const session = new Session(websocketUrl(), {
 });
 /** @type {Asking} */
 const asking = new Asking({ source, languages, options, session, status, translation, changed: () => panels.changed() });
-/** @type {import("./extras.js").Page} */
+/** @type {import("./page.js").Page} */
 const page = {
   source,
   status,
@@ -72,8 +72,7 @@ const page = {
   translate: () => asking.translate(),
   pair: () => ({ from: languages.spoken || languages.from, to: languages.to }),
   hop: () => ({ from: translation.details?.pivot?.language || languages.spoken || languages.from, to: languages.to }),
-  taken: () => translation.taken,
-  begun: (index) => translation.begun(index),
+  shown: () => translation,
   sources: () => (translation.details?.sentences ?? []).map(({ source }) => source),
   sentence(word) {
     if (translation.details?.pivot) return null;
@@ -99,7 +98,7 @@ const start = new Start((all, limits) => {
   const served = new Set(all.flatMap(({ targets }) => targets));
   const chosen = [linked.target, to].find((code) => served.has(code)) ?? "";
   languages.fill(all, linked.source || from || AUTO, chosen || locale(), Boolean(chosen));
-  if (served.size > MOST_IN_MENU) void whenLoaded(searching, (found) => languages.searchWith(found.LanguageSearch), status);
+  if (served.size > MOST_IN_MENU) void whenLoaded(searching, (found) => found.searchLanguages(), status);
   status.clear();
   translation.speak();
   asking.change();

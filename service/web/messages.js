@@ -11,8 +11,8 @@
  * @typedef {{model: string, sentences: SentenceDetail[], pivot?: {language: string, text: string}}} TextDetail
  * @typedef {{
  *   translatedText: string, detectedLanguage?: {language: string, confidence: number},
- *   alternatives?: string[], details?: TextDetail[],
- * }} Answer
+ *   alternatives?: string[], details?: TextDetail[], isTaken?: boolean,
+ * }} Answer isTaken: people took it from the other translations
  * @typedef {{q: string, source: string, target: string, format?: "html", alternatives?: number, details?: boolean,
  *   keep?: string[], glossary?: import("./glossary.js").Term[], target_prefix?: string[],
  *   beam_size?: number, length_penalty?: number, temperature?: number, top_p?: number, seed?: number}} Fields

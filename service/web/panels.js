@@ -6,7 +6,7 @@ import { part, whenLoaded } from "./lazy.js";
  * @typedef {import("./parts/history.js").Entry} Entry
  * @typedef {import("./parts/understanding.js").Explained} Explained
  * @typedef {{
- *   page: import("./extras.js").Page,
+ *   page: import("./page.js").Page,
  *   pane: import("./pane.js").Pane,
  *   options: import("./options.js").Options,
  *   wanted(): import("./messages.js").Fields,

@@ -29,7 +29,7 @@ export class Translation {
   #streamed = "";
   /** Whether it is of a text that is not the one that stands there now. */
   isStale = false;
-  /** @type {{answer: Answer, fields: Fields, isTaken: boolean} | null} isTaken: it is one of the other translations */
+  /** @type {{answer: Answer, fields: Fields} | null} */
   #shown = null;
 
   /** @param {Parts} parts */
@@ -52,14 +52,8 @@ export class Translation {
     return this.#shown?.answer.details?.[0];
   }
 
-  /** Its text, if it is of one sentence and was taken from the other translations; else "". */
-  get taken() {
-    return this.#shown?.isTaken && this.details?.sentences.length === 1 ? this.#parts.pane.plain : "";
-  }
-
-  /** What a sentence of it had to begin with. @param {number} index */
-  begun(index) {
-    return this.#shown?.fields.target_prefix?.[index] ?? "";
+  get fields() {
+    return this.#shown?.fields;
   }
 
   /** The source with its formatting, if the translation was asked for with it. */
@@ -104,11 +98,10 @@ export class Translation {
    * Shows the whole.
    * @param {Answer} answer
    * @param {Fields} fields
-   * @param {boolean} [isTaken] whether it is one of the other translations
    */
-  show(answer, fields, isTaken = false) {
+  show(answer, fields) {
     const { pane, status, announcer, languages, again, wanted } = this.#parts;
-    this.#shown = { answer, fields, isTaken };
+    this.#shown = { answer, fields };
     status.clear();
     const { rich } = this;
     if (rich) pane.showNodes(rich.nodesOf(answer.translatedText));
@@ -127,7 +120,7 @@ export class Translation {
 
   /** Shows it again, in another language of the page. */
   refresh() {
-    if (this.#shown) this.show(this.#shown.answer, this.#shown.fields, this.#shown.isTaken);
+    if (this.#shown) this.show(this.#shown.answer, this.#shown.fields);
   }
 
   /** Shows nothing. */
@@ -200,7 +193,7 @@ export class Translation {
     if (!this.#shown || this.isStale) return;
     const { answer, fields } = this.#shown;
     const others = (answer.alternatives ?? []).filter((other) => other !== text);
-    this.show({ ...answer, translatedText: text, alternatives: [answer.translatedText, ...others] }, fields, true);
+    this.show({ ...answer, isTaken: true, translatedText: text, alternatives: [answer.translatedText, ...others] }, fields);
     byId("alternatives", HTMLElement).querySelector("button")?.focus();
   }
 }

@@ -20,7 +20,7 @@ from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _RUN = regex.compile(
-    r"(?<![\p{L}\p{M}\p{N}_'’&/.$%@#<\[=\\+-])\p{Lu}{2,}+(?: \p{Lu}{2,}+)*+"
+    r"(?<![\p{L}\p{M}\p{N}_'’&/.$%@#<\[=\\+-])\p{Lu}{2,}+(?: \p{Lu}{2,}+){0,9}+"
     r"(?![\p{L}\p{M}\p{N}_&/=(\]\\+]|[-.'’]\p{L})"
 )
 _WORD = regex.compile(r"\p{Lu}+")

@@ -11,8 +11,8 @@ from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _JOINED = regex.compile(r"(?<=\p{L}[\p{Ll}\p{M}])/(?=\p{L}[\p{Ll}\p{M}])")
-_SPACED = regex.compile(r"\s++/|/\s++")
-_APART = regex.compile(r"\s*+/\s*+")
+_SPACED = regex.compile(r"\s/|/\s")
+_APART = regex.compile(r"(?:(?<!\s)\s++)?+/\s*+")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import { number, percent, t } from "../i18n.js";
 import { nameOf } from "../languages.js";
 import { load, save } from "../storage.js";
 
-/** @typedef {import("../extras.js").Page} Page */
+/** @typedef {import("../page.js").Page} Page */
 /** @typedef {{row: HTMLElement, state: HTMLElement, bar: HTMLProgressElement, signal: AbortSignal, remove: () => void}} Shown */
 /** @typedef {{id: string, name: string, from: string, target: string}} Sent what the browser's tab keeps of a file that was sent */
 /**

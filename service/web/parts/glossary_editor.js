@@ -1,11 +1,17 @@
 // The editor of the glossary of the chosen languages.
 
 import { byId, make } from "../dom.js";
-import { MOST_CHARACTERS, MOST_TERMS, keepTerms, termsOf } from "../glossary.js";
+import { MOST_TERMS, NAME, all, termsOf } from "../glossary.js";
 import { number, t } from "../i18n.js";
 import { AUTO, nameOf } from "../languages.js";
+import { save } from "../storage.js";
 
-/** @typedef {import("../extras.js").Page} Page */
+/**
+ * @typedef {import("../page.js").Page} Page
+ * @typedef {import("../glossary.js").Term} Term
+ */
+
+const MOST_CHARACTERS = 200;
 
 export class GlossaryEditor {
   #panel = byId("panel-glossary", HTMLElement);
@@ -96,4 +102,15 @@ export class GlossaryEditor {
     this.#note.textContent = isKept ? "" : t("historyLost");
     this.#page.change();
   }
+}
+
+/**
+ * Keeps the terms of a pair; returns whether the browser still has them on the next visit.
+ * @param {string} from
+ * @param {string} to
+ * @param {Term[]} terms
+ */
+function keepTerms(from, to, terms) {
+  const { [`${from} ${to}`]: _, ...others } = all();
+  return save(NAME, terms.length ? { ...others, [`${from} ${to}`]: terms } : others);
 }

@@ -1,12 +1,17 @@
 // A search in the place of a long menu of languages: a combobox over the select, which keeps the choice.
-// As in https://www.w3.org/WAI/ARIA/apg/patterns/combobox/examples/combobox-autocomplete-list/
+// As the pattern "combobox with list autocomplete" of the ARIA Authoring Practices.
 
-import { make } from "../dom.js";
+import { byId, make } from "../dom.js";
 import { locale, t } from "../i18n.js";
 import { AUTO } from "../languages.js";
 import { search } from "./language_names.js";
 
-export class LanguageSearch {
+/** Puts a search in the place of each menu. */
+export function searchLanguages() {
+  for (const id of ["from", "to"]) new LanguageSearch(byId(id, HTMLSelectElement));
+}
+
+class LanguageSearch {
   #menu;
   #field;
   #list = make("ul", { role: "listbox" });
@@ -31,6 +36,7 @@ export class LanguageSearch {
     menu.parentElement?.after(this.#box);
     if (document.activeElement === menu) this.#field.focus();
     menu.hidden = true;
+    menu.addEventListener("settle", () => this.show());
   }
 
   /** Shows the menu's choice, unless people are searching. */

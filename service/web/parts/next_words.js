@@ -4,7 +4,7 @@ import { ApiError, post } from "../api.js";
 import { make } from "../dom.js";
 import { percent, t } from "../i18n.js";
 
-/** @typedef {import("../extras.js").Page} Page */
+/** @typedef {import("../page.js").Page} Page */
 /** @typedef {import("./spans.js").Word} Word */
 /** @typedef {{text: string, probability: number, translation?: string}} NextWord */
 

@@ -6,7 +6,7 @@ import { t } from "../i18n.js";
 import { AttentionView } from "./attention_view.js";
 import { SearchView } from "./search_view.js";
 
-/** @typedef {import("../extras.js").Page} Page */
+/** @typedef {import("../page.js").Page} Page */
 /** @typedef {"attention" | "search"} View */
 
 const FOLLOW_MILLISECONDS = 700;
@@ -81,8 +81,9 @@ export class Study {
   async #load() {
     const text = this.#page.sources()[this.#index];
     const { from: source, to: target } = this.#page.hop();
-    const begun = this.#page.begun(this.#index);
-    const target_prefix = this.#view === "attention" ? this.#page.taken() || begun : begun;
+    const { answer, fields: asked, details } = this.#page.shown();
+    const isTaken = answer?.isTaken && details?.sentences.length === 1 && !asked?.format && this.#view === "attention";
+    const target_prefix = isTaken ? answer.translatedText : (asked?.target_prefix?.[this.#index] ?? "");
     const wanted = JSON.stringify([this.#view, text, source, target, target_prefix, document.documentElement.lang]);
     if (wanted === this.#shown) return;
     this.#shown = wanted;
