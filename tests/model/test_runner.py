@@ -105,7 +105,7 @@ def test_a_sentence_translates_alike_alone_and_in_a_crowd(
 @pytest.mark.parametrize(("precision", "backend"), KINDS)
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize(
-    ("seed", "autoregression"), [(0, "attention"), (1, "attention"), (2, "attention"), (0, "ssru")]
+    ("seed", "autoregression"), [(0, "attention"), (2, "attention"), (0, "ssru")]
 )
 def test_sentences_that_join_sit_out_and_leave_at_any_step_translate_as_alone(
     seed: int, autoregression: str, share: float, precision: Precision, backend: Backend
