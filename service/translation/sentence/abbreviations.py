@@ -16,8 +16,23 @@ from service.translation.alignment import AlignmentLink
 from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
+_DAYS = {
+    "Mo": "Montag",
+    "Di": "Dienstag",
+    "Mi": "Mittwoch",
+    "Do": "Donnerstag",
+    "Fr": "Freitag",
+    "Sa": "Samstag",
+    "So": "Sonntag",
+}
+_AS_DAY = (
+    rf"(?:(?=\.\s?(?:bis|und|oder|[-–,/]|\d))|(?<=(?:(?:{'|'.join(_DAYS)})"
+    r"\.\s?(?:bis|und|oder|[-–,/])\s?|\b(?:am|Am|ab|Ab|vom|Vom|jeden)\s)..))"
+)
+"""Behind a word of two letters that is a day beside others, a time or a preposition."""
 _WORDS = {
     "de": {
+        **{f"{day}{_AS_DAY}.": name for day, name in _DAYS.items()},
         "Abb.": "Abbildung",
         "Abs.": "Absatz",
         "Abt.": "Abteilung",
@@ -31,30 +46,23 @@ _WORDS = {
         "Bhf.": "Bahnhof",
         "Bsp.": "Beispiel",
         "Dez.": "Dezember",
-        r"Di(?=\.\s?(?:bis|und|[-–,]|\d)).": "Dienstag",
-        r"Do(?=\.\s?(?:bis|und|[-–,]|\d)).": "Donnerstag",
         "Fa.": "Firma",
         "Feb.": "Februar",
-        r"Fr(?=\.\s?(?:bis|und|[-–,]|\d)).": "Freitag",
         "Hbf.": "Hauptbahnhof",
         "Hrsg.": "Herausgeber",
         "Jan.": "Januar",
         "Jhd?t?.": "Jahrhundert",
         "Kap.": "Kapitel",
-        r"Mi(?=\.\s?(?:bis|und|[-–,]|\d)).": "Mittwoch",
         r"Min(?<=\d\s?Min).": "Minuten",
         "Mio.": "Millionen",
-        r"Mo(?=\.\s?(?:bis|und|[-–,]|\d)).": "Montag",
         "Mrd.": "Milliarden",
         "Nov.": "November",
         "Nr.": "Nummer",
         "Okt.": "Oktober",
         "Pkt.": "Punkte",
         r"S(?=\.\s?\d).": "Seite",
-        r"Sa(?=\.\s?(?:bis|und|[-–,]|\d)).": "Samstag",
         "Sek.": "Sekunden",
         "Sept?.": "September",
-        r"So(?=\.\s?(?:bis|und|[-–,]|\d)).": "Sonntag",
         "Std.": "Stunden",
         "Stk.": "Stück",
         "Tab.": "Tabelle",

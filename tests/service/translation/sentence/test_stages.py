@@ -129,6 +129,8 @@ def test_what_enters_leaves_as_it_was(text: str, reserved: int, has_terms: bool)
             "Seite 5 und Abbildung 2 oder Artikel 3, Montag bis Freitag, 5. Januar 24",
         ),
         ("de", "Do. So. 3 o. ä. u. a.", "Do. Sonntag 3 oder Ähnliches unter anderem."),
+        ("de", "So. Di., Do. und Fr.", "So. Dienstag, Donnerstag und Freitag."),
+        ("de", "Erst am So. mit Fr. Bo", "Erst am Sonntag mit Fr. Bo"),
         (
             "en",
             "No. 5 et al. on Jan. 5: 3 pcs. (fig. 2)",
