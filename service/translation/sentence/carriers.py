@@ -2,8 +2,8 @@
 and its place comes out.
 
 A carrier is something that the network copies: a reserved placeholder if the model has them,
-otherwise a number of five digits. Of the spellings measured, these numbers are copied most often
-(docs/markup.md). A translation must have the carrier of each kept string exactly once.
+otherwise a number of five digits, which networks copy more often than other spellings. A
+translation must have the carrier of each kept string exactly once.
 """
 
 from __future__ import annotations
