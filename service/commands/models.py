@@ -14,7 +14,7 @@ from service.commands.arguments import DIRECTORY, SIZE
 from service.commands.process import importing
 from service.models.sizing import shown_bytes
 from service.settings import Settings, default_models_directory
-from service.settings_reading import read_settings
+from service.settings.reading import read_settings
 
 if TYPE_CHECKING:
     from service.models.store import ModelStore, StoredModel

@@ -14,7 +14,7 @@ import click
 from model.checkpoint.bundled import BUNDLED_NAMES
 from service.commands.process import fail, importing, without_collection
 from service.settings import Settings, default_models_directory
-from service.settings_reading import read_settings
+from service.settings.reading import read_settings
 from service.signals import end_at_once_on_sigterm
 
 if TYPE_CHECKING:

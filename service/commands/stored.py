@@ -13,7 +13,7 @@ from service.commands.arguments import FILE_PATH
 from service.commands.process import fail
 from service.errors import ServiceError, StorageFailed
 from service.settings import Settings
-from service.settings_reading import read_settings
+from service.settings.reading import read_settings
 from service.stores.database import PATIENT_SECONDS
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore

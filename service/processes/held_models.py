@@ -19,14 +19,14 @@ from service.processes.messages import LoadAnswer, ModelFiles, ModelSizes
 from service.processes.questions import Answers
 
 
-class _LoadedHere(Protocol):
+class _LocalModel(Protocol):
     """A model in the memory of this process."""
 
     @property
     def engine(self) -> Engine: ...
 
 
-HereT = TypeVar("HereT", bound=_LoadedHere)
+LocalT = TypeVar("LocalT", bound=_LocalModel)
 
 
 class LoadedEngine(NamedTuple):
@@ -44,16 +44,16 @@ class LoadedEngine(NamedTuple):
 _Leased = AbstractAsyncContextManager[ModelSizes | None]
 
 
-class SharedModels(Generic[HereT]):
+class SharedModels(Generic[LocalT]):
     """Versions of models in the pool of this process, each as long as a front end has a lease."""
 
     def __init__(
-        self, pool: ModelPool[HereT], make: Callable[[ModelFiles, str], PooledModel[HereT]]
+        self, pool: ModelPool[LocalT], make: Callable[[ModelFiles, str], PooledModel[LocalT]]
     ) -> None:
         """`make`: a version with a key of its own. It may raise anything."""
         self._pool, self._make = pool, make
         self._own = list(pool.models.values())
-        self._versions: dict[ModelFiles, PooledModel[HereT]] = {}
+        self._versions: dict[ModelFiles, PooledModel[LocalT]] = {}
         self._num_leases = Counter[ModelFiles]()
 
     @contextlib.asynccontextmanager
@@ -81,7 +81,7 @@ class SharedModels(Generic[HereT]):
         return self._versions[files].usable is None
 
     @contextlib.contextmanager
-    def _known(self, files: ModelFiles) -> Iterator[PooledModel[HereT]]:
+    def _known(self, files: ModelFiles) -> Iterator[PooledModel[LocalT]]:
         """A version in the pool, until the last block with it ends."""
         if files not in self._versions:
             self._versions[files] = self._make(files, " ".join(files))

@@ -9,7 +9,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from service.settings import Settings
-from service.settings_reading import read_settings
+from service.settings.reading import read_settings
 
 _NOT_OURS = ("host", "port")
 _MOST_CPU_SLOTS, _MOST_GPU_SLOTS = 64, 1024

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from service.settings import Settings
-from service.settings_reading import read_settings
+from service.settings.reading import read_settings
 
 
 def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults(

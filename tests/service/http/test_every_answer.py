@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from service.http.language_names import language_name
 from service.settings import Settings
-from service.settings_reading import read_settings
+from service.settings.reading import read_settings
 from tests.service.http.clients import FIELDS, STREAM, client_of, routes_of
 from tests.service.served import served
 

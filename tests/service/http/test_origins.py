@@ -18,7 +18,7 @@ from starlette.testclient import WebSocketDenialResponse
 
 from service.app import create_app
 from service.settings import Settings
-from service.settings_reading import read_settings
+from service.settings.reading import read_settings
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.http.clients import FIELDS, STREAM, client_of, error_members, routes_of
 from tests.service.served import served

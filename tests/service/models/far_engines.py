@@ -25,7 +25,7 @@ from tests.service.fakes import eventually
 Load = Callable[[], Engine]
 
 
-class Here(NamedTuple):
+class LoadedVersion(NamedTuple):
     """A model in memory."""
 
     engine: Engine
@@ -45,7 +45,7 @@ class FarEngines:
         """As the first front end sees them."""
         self.front_ends = [self.processes]
         self.num_loading = 0
-        self.pools: list[ModelPool[Here]] = []
+        self.pools: list[ModelPool[LoadedVersion]] = []
         """Of all processes that were started."""
         self._limit = limit
         self._servers: dict[str, tuple[EngineServer, contextlib.AsyncExitStack]] = {}
@@ -85,7 +85,7 @@ class FarEngines:
         return ModelFiles(name, version, "")
 
     async def start(self, name: str) -> None:
-        pool = ModelPool[Here](self._limit, 10_000, inf)
+        pool = ModelPool[LoadedVersion](self._limit, 10_000, inf)
         pool.start()
         self.pools.append(pool)
         server, stack = (
@@ -128,11 +128,11 @@ class FarEngines:
         await self._servers[name][0].serve(theirs)
         await front_end.connect(Peer(name, next(self._numbers)), ours, lambda _: None)
 
-    def _version(self, files: ModelFiles, key: str) -> PooledModel[Here]:
-        def load() -> Here:
+    def _version(self, files: ModelFiles, key: str) -> PooledModel[LoadedVersion]:
+        def load() -> LoadedVersion:
             self.num_loading += 1
             try:
-                return Here(self.loads[files.path]())
+                return LoadedVersion(self.loads[files.path]())
             finally:
                 self.num_loading -= 1
 
