@@ -33,7 +33,9 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 
 def on_cpu(**changes: Any) -> Topology:
-    return topology_of(Settings(**{"device": "cpu", "threads": 8, **changes}))
+    """With a limit of memory, since the memory that is free changes."""
+    fixed = {"device": "cpu", "threads": 8, "memory_limit": 2**33}
+    return topology_of(Settings(**{**fixed, **changes}))
 
 
 @pytest.mark.parametrize(
