@@ -27,7 +27,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # waiting busily takes a co
 for _name in [name for name in os.environ if name.startswith("DRAGOMAN_")]:
     if not _name.startswith(("DRAGOMAN_FUZZ_", "DRAGOMAN_INSTRUCTION_SET")):
         del os.environ[_name]
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # not each process compiles all modules
 os.environ["XDG_DATA_HOME"] = os.devnull  # no models that the user pulled
+os.environ.pop("SSL_CERT_FILE", None)  # tests use no TLS, and each client would read the system's
+os.environ["SSL_CERT_DIR"] = os.devnull  # certificates, which takes it 20 milliseconds
 settings.register_profile("patient", deadline=None)  # a machine may be slow and busy
 settings.load_profile("patient")
 

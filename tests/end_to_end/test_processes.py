@@ -165,7 +165,7 @@ def test_what_was_taken_is_finished_at_sigterm_and_no_process_stays(process: Pro
 
 def test_whatever_dies_no_answer_is_wrong_and_the_server_comes_back(process: Process) -> None:
     """A longer run is `python -m tests.soak.processes`."""
-    kill_at_random(process, seconds=8, seed=58)
+    kill_at_random(process, seconds=4, seed=58)
 
 
 def put(store: ModelStore, name: str) -> None:
@@ -183,7 +183,7 @@ def test_whatever_dies_models_on_demand_answer_right(tmp_path: Path) -> None:
     with server(*options, "--threads", "2", *ONE_MODEL_FITS) as process:
         process.wait_until_ready()
         asked = [*TO_GERMAN[:20], *TO_ENGLISH[:20]]
-        kill_at_random(process, 6, 58, asked, meanwhile=lambda: put(store, "en-de"))
+        kill_at_random(process, 4, 58, asked, meanwhile=lambda: put(store, "en-de"))
         assert process.gauge("dragoman_model_evictions_total") > 0
         process.popen.terminate()
         assert process.ended(within_seconds=30)[0] == 0

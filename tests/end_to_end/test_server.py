@@ -254,7 +254,7 @@ def test_the_interpreter_ends_while_a_daemon_thread_steps() -> None:
 
 
 FIELDS = {"q": "Where is the library?", "source": "en", "target": "de"}
-NUM_CONNECTIONS, NUM_SPARE = 60, 6
+NUM_CONNECTIONS, NUM_SPARE = 20, 6
 
 
 class Stored:

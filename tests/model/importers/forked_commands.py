@@ -74,5 +74,9 @@ def _answer(connection: Connection) -> None:
         os.dup2(os.open(f"{directory}/{number}", os.O_RDWR | os.O_CREAT), number)
     os.environ.update(environment)
     sys.argv = ["dragoman", *arguments]
-    main()
-    os._exit(0)
+    try:
+        main()
+    except SystemExit as end:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(end.code or 0))  # the end of an interpreter with PyTorch takes half a second

@@ -138,7 +138,7 @@ def hub(tmp_path: Path, untrained: dict[str, Path], commands: ForkedCommands) ->
     (directory / "README.md").write_text("---\nlanguage: en\nlicense: cc-by-4.0\n---\n# A model\n")
     (directory / "unneeded.bin").write_bytes(b"x" * 100)
     server = Hub(directory, commands)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
     yield server
     server.shutdown()

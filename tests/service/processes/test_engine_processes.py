@@ -110,6 +110,7 @@ async def test_what_a_process_cannot_load_again_is_lost_and_the_rest_is_not() ->
     async with far_engines(2) as far:
         lost = await far.load_soon("a", failing_after(2))
         kept = await far.load_soon("b", new_engine)
+        await eventually(lambda: far.num_loaded == 4)
         await far.end(FIRST)
         await far.start(FIRST)
         await eventually(is_everywhere(far, kept))
@@ -123,6 +124,7 @@ async def test_a_model_in_whose_loading_a_process_ends_again_is_lost() -> None:
         gate.set()
         first = await far.load_soon("a", held_until(gate))
         second = await far.load_soon("b", new_engine)
+        await eventually(lambda: far.num_loaded == 4)
         await far.end(FIRST)
         gate.clear()
         await far.start(FIRST)
