@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -74,9 +75,9 @@ class Spool:
         """Raises OSError."""
         self._write(name + _TRANSLATED, content)
 
-    def read_translated(self, name: str) -> bytes:
-        """Raises OSError."""
-        return (self._directory / (name + _TRANSLATED)).read_bytes()
+    def open_translated(self, name: str) -> BinaryIO:
+        """It can be read when it is removed, too. Raises OSError."""
+        return open(self._directory / (name + _TRANSLATED), "rb")
 
     def write_record(self, file: StoredFile) -> None:
         """Raises OSError."""

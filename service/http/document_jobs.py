@@ -9,6 +9,7 @@ import functools
 import logging
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from service.commons.commons import Commons
 from service.commons.stored_file import StoredFile
@@ -135,14 +136,14 @@ class DocumentJobs:
             raise UnknownFile(_GONE)
         return file
 
-    async def translation(self, file: StoredFile) -> bytes:
-        """Raises NotDone, or UnknownFile if it has failed or is gone."""
+    async def translation(self, file: StoredFile) -> BinaryIO:
+        """To be read. Raises NotDone, or UnknownFile if it has failed or is gone."""
         if file.error is not None:
             raise UnknownFile(f"the file has no translation: {file.error[1]}")
         if file.state != "done":
             raise NotDone("the file is not translated yet; ask for its status")
         try:
-            return await asyncio.to_thread(self._spool.read_translated, file.name)
+            return await asyncio.to_thread(self._spool.open_translated, file.name)
         except OSError:
             raise UnknownFile(_GONE) from None
 

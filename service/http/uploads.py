@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import os
 import posixpath
 import re
+from collections.abc import Mapping
+from typing import BinaryIO
 from urllib.parse import quote
 
 from fastapi import Request
 from pydantic import Field
-from starlette.responses import Response
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from service.commons.stored_file import StoredFile
 from service.documents.file_translator import FileJob
@@ -27,6 +32,7 @@ from service.http.translating import until_disconnected
 
 _FORM_BYTES = 65_536
 """The bytes that a form may have beside its file."""
+_PART_BYTES = 65_536
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
 
 
@@ -120,7 +126,21 @@ async def translate_upload(
     return sent, await until_disconnected(request, state.documents.finished(sent))
 
 
-def file_answer(file: StoredFile, content: bytes, media_type: str) -> Response:
+class FileAnswer(StreamingResponse):
+    """An open file, which is read only as fast as its client takes it, and closed at the end."""
+
+    def __init__(self, content: BinaryIO, headers: Mapping[str, str], media_type: str) -> None:
+        parts = iter(functools.partial(content.read, _PART_BYTES), b"")
+        length = {"Content-Length": str(os.fstat(content.fileno()).st_size)}
+        super().__init__(parts, headers={**headers, **length}, media_type=media_type)
+        self._content = content
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._content:
+            await super().__call__(scope, receive, send)
+
+
+def file_answer(file: StoredFile, content: BinaryIO, media_type: str) -> FileAnswer:
     """The translation of a file, which no browser shows as a page of this server."""
     headers = {
         "Content-Disposition": _disposition(file),
@@ -128,7 +148,7 @@ def file_answer(file: StoredFile, content: bytes, media_type: str) -> Response:
         "Content-Security-Policy": "sandbox",
         "Cache-Control": "no-store",
     }
-    return Response(content, headers=headers, media_type=media_type)
+    return FileAnswer(content, headers, media_type)
 
 
 def _disposition(file: StoredFile) -> str:

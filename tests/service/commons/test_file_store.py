@@ -240,8 +240,8 @@ class Files(RuleBasedStateMachine):
             assert found.client == client
             assert (found.state == "done") != (found.error is not None)
             if found.state == "done":
-                content = self.spool.read_translated(name)
-                assert content == name.encode()[:1] * found.num_bytes
+                with self.spool.open_translated(name) as translated:
+                    assert translated.read() == name.encode()[:1] * found.num_bytes
 
     @invariant()
     def the_disk_has_what_may_be_there(self) -> None:

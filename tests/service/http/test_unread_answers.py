@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
+import random
 import socket
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
+from http.client import HTTPResponse
 
+import httpx
+import psutil
 import pytest
 
 from service.app import create_app
 from service.http import wire
 from service.settings import Settings
+from tests.service.documents.samples import DOCX, package
 from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.http.wire_client import TEXT, frame, open_websocket
 from tests.service.served import Served, served
@@ -24,6 +31,9 @@ STREAMS = {
     "events": (b"/translate", b"Accept: text/event-stream\r\n", BODY),
     "chat": (b"/v1/chat/completions", b"", CHAT.encode()),
 }
+FILE = package({"word/document.xml": DOCX, "picture.bin": random.Random(1).randbytes(8_000_000)})
+NUM_READERS, LANGUAGES = 20, {"source": "en", "target": "de"}
+Files = dict[str, tuple[str, bytes]]
 ENDS = {"events": b"event: final", "chat": b"data: [DONE]", "websocket": b'"type":"final"'}
 
 
@@ -88,3 +98,34 @@ def test_the_connection_of_an_unread_stream_ends(
             while new := client.recv(2**16):
                 read += new
         assert ENDS[surface] not in read
+
+
+def of_documents(server: Served, files: Files) -> bytes:
+    sent = httpx.post(f"{server.url}/documents", data=LANGUAGES, files=files).json()
+    state = f"/documents/{sent['id']}"
+    until(lambda: httpx.get(server.url + state).json()["status"] == "done")
+    return f"GET {state}/result HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
+def of_translated_files(server: Served, files: Files) -> bytes:
+    sent = httpx.post(f"{server.url}/translate_file", data=LANGUAGES, files=files).json()
+    path = httpx.URL(sent["translatedFileUrl"]).path
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("send", [of_documents, of_translated_files])
+def test_unread_files_take_no_memory(
+    server: Served, send: Callable[[Served, Files], bytes]
+) -> None:
+    asked = send(server, {"file": ("a.docx", FILE)})
+    process = psutil.Process()
+    before = process.memory_info().rss
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(server.connect()) for _ in range(NUM_READERS)]
+        for reader in readers:
+            reader.sendall(asked)
+        assert {reader.recv(12, socket.MSG_PEEK) for reader in readers} == {b"HTTP/1.1 200"}
+        assert process.memory_info().rss - before < NUM_READERS * len(FILE) / 4
+        answer = HTTPResponse(readers[0])
+        answer.begin()
+        assert zipfile.ZipFile(io.BytesIO(answer.read())).testzip() is None

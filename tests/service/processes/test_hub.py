@@ -164,7 +164,8 @@ async def test_a_file_is_found_by_either_and_removed_for_both(commons: Sequence[
     found = await other.find(FILE.name)
     assert found is not None
     assert (found.state, found.source, found.key) == ("done", "en", FILE.key)
-    assert commons[1].spool.read_translated(FILE.name) == b"done"
+    with commons[1].spool.open_translated(FILE.name) as translated:
+        assert translated.read() == b"done"
     other.remove(FILE.name)
     assert await other.find(FILE.name) is None
     assert await one.find(FILE.name) is None
