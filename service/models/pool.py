@@ -372,7 +372,7 @@ class ModelPool(Generic[LoadedT]):
 
     def _leave(self, resident: Resident[LoadedT]) -> None:
         """Let a version end when its requests have ended."""
-        resident.is_leaving = True
+        resident.ask_to_leave()
         if not resident.num_leases:
             task = asyncio.create_task(self._evict(resident))
             self._tasks.add(task)

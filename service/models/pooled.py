@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -35,6 +36,8 @@ class FailedElsewhere(ValueError):
 _logger = logging.getLogger(__name__)
 _FIRST_RATE = 50e6
 """Bytes of files loaded a second: an assumption until one was loaded."""
+_PATIENCE_SECONDS = 1.0
+"""In which a model that was asked to leave may do so before another is asked, too."""
 LoadedT = TypeVar("LoadedT", bound=Loaded)
 
 
@@ -61,8 +64,17 @@ class Resident(Generic[LoadedT]):
     used_seconds: float
     may_leave_seconds: float
     num_leases: int = 0
-    is_leaving: bool = False
+    asked_seconds: float | None = None
+    """When it was asked to leave."""
     is_gone: bool = False
+
+    @property
+    def is_leaving(self) -> bool:
+        return self.asked_seconds is not None
+
+    def ask_to_leave(self) -> None:
+        if self.asked_seconds is None:
+            self.asked_seconds = time.monotonic()
 
     @property
     def last_seconds(self) -> float:
@@ -167,16 +179,18 @@ def measure(model: PooledModel[LoadedT], offered: Mapping[str, PooledModel[Loade
         model.metrics.forget_model()
 
 
-def ask_to_leave(residents: Sequence[Resident[LoadedT]]) -> float | None:
-    """Give no more leases of the model whose last request is oldest -> the seconds until a model
-    may leave, or None if one is leaving."""
+def ask_to_leave(residents: Sequence[Resident[LoadedT]]) -> float:
+    """Give no more leases of the model whose last request is oldest, and of another if that does
+    not leave soon -> the seconds until another may be asked."""
     now = time.monotonic()
-    if any(resident.is_leaving for resident in residents):
-        return None
-    if closable := [one for one in residents if one.may_leave_seconds <= now]:
-        min(closable, key=lambda resident: resident.last_seconds).is_leaving = True
-        return None
-    return min(resident.may_leave_seconds for resident in residents) - now
+    asked = [one.asked_seconds for one in residents if one.asked_seconds is not None]
+    if asked and now < max(asked) + _PATIENCE_SECONDS:
+        return max(asked) + _PATIENCE_SECONDS - now
+    staying = [one for one in residents if not one.is_leaving]
+    if closable := [one for one in staying if one.may_leave_seconds <= now]:
+        min(closable, key=lambda resident: resident.last_seconds).ask_to_leave()
+        return _PATIENCE_SECONDS
+    return min((one.may_leave_seconds for one in staying), default=math.inf) - now
 
 
 def changed(name: str) -> ModelChanged:

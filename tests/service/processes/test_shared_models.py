@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
@@ -14,6 +15,7 @@ import pytest
 from service.engine.engine import Engine, EngineLimits
 from service.engine.ticket import NO_TICKET, Ticket
 from service.errors import DeadlineExceeded, NotReady
+from service.models import pooled
 from service.models.pool import ModelPool
 from service.models.pooled import Loadable, PooledModel
 from service.observability.metrics import Metrics
@@ -73,6 +75,12 @@ class FrontEnd:
             else:
                 offered.append(old)
         self.pool.offer(offered)
+
+    async def ask_later(self, *names: str) -> None:
+        """Once every model may leave, so that the choice does not hang on how long loads took."""
+        residents = [one for pool in self.far.pools for one in pool._residents]
+        await eventually(lambda: all(o.may_leave_seconds < time.monotonic() for o in residents))
+        await self.ask(names)
 
     async def ask(self, names: Sequence[str], seconds: float | None = None) -> None:
         async with self.pool.lease(names, Ticket.issued("", seconds)) as models:
@@ -143,17 +151,28 @@ async def test_a_model_is_in_memory_once_and_leaves_with_the_last_front_end_that
 async def test_what_another_front_end_uses_less_is_given_back_for_what_is_asked() -> None:
     """Also while a request there waits for another model, and has this one."""
     async with front_ends(2, 1) as (first, second):
-        for name in ("0", "1", "2"):
+        for name in ("0", "1", "2", "0"):
             await first.ask([name])
-        await first.ask(["0"])
         for name in ("3", "4"):
-            await second.ask([name])
+            await second.ask_later(name)
         assert set(first.pool.engines) == {"0"}
         assert set(second.pool.engines) == {"3", "4"}
         async with second.pool.lease(["3", "4"], NO_TICKET):
-            await second.ask(["3", "5"])
+            await second.ask_later("3", "5")
             assert not first.pool.engines
         await asyncio.gather(second.ask(["3", "4"]), first.ask(["6", "7"]))
+
+
+async def test_for_the_model_of_a_long_request_nobody_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its memory is wanted first, as its last request is the oldest."""
+    monkeypatch.setattr(pooled, "_PATIENCE_SECONDS", 0.01)
+    async with front_ends(2, 1) as (first, second), second.pool.lease(["3"], NO_TICKET):
+        for name in ("0", "1"):
+            await first.ask([name])
+        await first.ask_later("5")
+        assert "3" in second.pool.engines
 
 
 async def test_two_requests_of_two_models_never_wait_for_each_other() -> None:
