@@ -76,6 +76,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".mdx",), "markdown.parse_mdx", "text/markdown"),
         ((".ipynb",), "notebooks.parse_notebook", "application/x-ipynb+json"),
         ((".html", ".htm", ".xhtml"), "pages.parse_html", "text/html"),
+        ((".eml",), "mail.parse", "message/rfc822"),
         ((".srt",), "subtitles.parse_srt", "application/x-subrip"),
         ((".vtt",), "subtitles.parse_vtt", "text/vtt"),
         ((".ass", ".ssa"), "substation.parse", "text/x-ssa"),
@@ -123,6 +124,7 @@ MODULES = sorted({known.parse.module for known in FORMATS.values()})
 SAVE_AS: Mapping[str, str] = {
     **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wps"), ".docx"),
     **dict.fromkeys((".ppt", ".pps", ".key"), ".pptx"),
+    ".msg": ".eml",
     **dict.fromkeys((".xls", ".xlt", ".xlsb", ".numbers"), ".xlsx"),
 }
 """The endings of formats that are not read, with what their programs can save a file as."""

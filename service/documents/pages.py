@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import posixpath
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,9 @@ from service.translation.markup.scanner import Kind, Token, scan
 
 _SEGMENT_CHARACTERS = 2000
 _LANGUAGE = regex.compile(r"""(?<=\s(?:xml:)?lang\s*=\s*["']?)[a-z][\w-]*+""", regex.IGNORECASE)
+_BODY_LANGUAGE = regex.compile(
+    r"""(?<=<body\s(?:[^<>]*\s)?lang\s*=\s*["']?)[a-z][\w-]*+""", regex.IGNORECASE
+)
 _CHARSET = regex.compile(
     r"""(?<=<(?:meta\s[^<>]*?charset|\?xml\s[^<>]*?encoding)\s*=\s*["']?)[\w.:-]++""",
     regex.IGNORECASE,
@@ -55,13 +59,17 @@ _PICTURE_TEXTS, _POSITIONS = frozenset({"text", "title", "desc"}), ("x", "y", "d
 
 def parse_html(content: bytes, options: FileOptions) -> TextFile:
     """A page's file."""
-    return _page(decode(content, options.source, _page_in_utf_8, _CHARSET), options)
+    return page(decode(content, options.source, _page_in_utf_8, _CHARSET), options)
 
 
 def _page_in_utf_8(text: str) -> bytes:
     """With the encoding that the page names, or else a mark."""
-    written, is_named = _CHARSET.subn("utf-8", text, 1)
-    return written.encode() if is_named else marked_utf_8(text)
+    return named_utf_8(text).encode() if _CHARSET.search(text) else marked_utf_8(text)
+
+
+def named_utf_8(text: str) -> str:
+    """A page with UTF-8 in place of the encoding that it names, if any."""
+    return _CHARSET.sub("utf-8", text, 1)
 
 
 def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
@@ -77,7 +85,7 @@ def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
     for name, media_type in dict(items).items():
         xml = read_xml(archive.read(name))
         if media_type == _PAGE:
-            texts[name] = _page(xml.decoded, options)
+            texts[name] = page(xml.decoded, options)
         elif media_type == _PICTURE:
             texts[name] = _picture(xml, options)
         else:
@@ -102,9 +110,9 @@ def _languages(source: str, root: Token, options: FileOptions) -> list[Edit]:
     return [Edit(*mark.span(), options.target) for mark in marks]
 
 
-def _page(decoded: DecodedText, options: FileOptions) -> TextFile:
+def page(decoded: DecodedText, options: FileOptions) -> TextFile:
     """A page of HTML or XHTML. Its segments are blocks, or neighbouring ones together, after the
-    tag that says the language."""
+    tag that says the language; Word says it in the body's."""
     source = decoded.text
     tokens = list(scan(source))
     root = next((token for token in tokens if token.kind is Kind.START), None)
@@ -113,7 +121,8 @@ def _page(decoded: DecodedText, options: FileOptions) -> TextFile:
         start = root.end
         edits = _languages(source, root, options)
     cuts = _cuts(source, tokens, start)
-    places = [Place(*cut, Segment(source[slice(*cut)], "html")) for cut in cuts]
+    write = functools.partial(_BODY_LANGUAGE.sub, options.target)
+    places = [Place(*cut, Segment(source[slice(*cut)], "html"), write) for cut in cuts]
     return TextFile(decoded, places, edits)
 
 

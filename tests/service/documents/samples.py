@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import zipfile
 from collections.abc import Mapping
@@ -68,6 +69,59 @@ NOTEBOOK = rb"""{
 """
 HTML = (
     b"<!DOCTYPE html><title>A page</title><p class=x>Hello <b>big</b> world.</p><pre>keep</pre>\n"
+)
+EML = (
+    b"""Received: from a.example\r
+\tby b.example; Mon, 5 Jan 2026 15:04:05 +0100\r
+From:  Bob <bob@a.example>\r
+Subject: Re: =?iso-8859-1?Q?The_caf=E9?=\r
+  is closed\r
+Content-Language: en\r
+Content-Type: multipart/mixed; boundary="=_a"\r
+\r
+A multi-part message.\r
+--=_a  \r
+Content-Type: multipart/alternative;\r
+ boundary="=_a-b"\r
+\r
+--=_a-b\r
+Content-Type: text/plain; format=flowed; charset=iso-8859-1\r
+Content-Transfer-Encoding: quoted-printable\r
+\r
+Hello,\r
+the caf=E9 is closed, and I think =\r
+that =20\r
+we should meet elsewhere.\r
+\r
+> Shall we meet =20\r
+> there?\r
+>> No.\r
+--=20\r
+Bob\r
+\r
+--=_a-b\r
+Content-Type: text/html; charset="utf-8"\r
+Content-Transfer-Encoding: base64\r
+\r
+"""
+    + base64.encodebytes(
+        "<html lang=en><meta charset=utf-8><p>The <b>caf\u00e9</b> is closed.</p>".encode()
+    ).replace(b"\n", b"\r\n")
+    + b"""--=_a-b--\r
+\r
+--=_a\r
+Content-Type: text/plain; name="keep.txt"\r
+\r
+Keep me\r
+--=_a\r
+Content-Type: message/rfc822\r
+\r
+Subject: The invoice\r
+\r
+Please pay it.\r
+--=_a--\r
+The end\r
+"""
 )
 SRT = b"""1
 00:00:01,000 --> 00:00:02,500
@@ -465,6 +519,7 @@ SAMPLES: dict[str, bytes] = {
     "a.mdx": MDX,
     "a.ipynb": NOTEBOOK,
     "a.html": HTML,
+    "a.eml": EML,
     "a.srt": SRT,
     "a.vtt": VTT,
     "a.ass": ASS,
