@@ -24,6 +24,14 @@ _CHART_NAMES = frozenset({"c:strcache", "c:strlit", "c:multilvlstrcache", "cx:st
 _CHART_VALUES = frozenset({"c:v", "cx:pt"})
 _DRAWING_PARAGRAPH = frozenset({"a:p"})
 _SCRIPT = regex.compile(r"vertAlign\s++(?:w:)?val=[\"']su[bp]|\sbaseline=[\"']-?[1-9]")
+_ON_SPACES = regex.compile(
+    r"""
+    <(?:w:)?(?:d?strike|u|highlight|bdr)\b(?![^<>]*\s(?:w:)?val=["'](?:none|0|false|off|nil)\b)
+    |<w:rStyle\b|<w:shd\b(?![^<>]*\sw:fill=["']auto)|<a:highlight\b|\s(?:u|strike)=["'](?!no)
+    """,
+    regex.X,
+)
+"""Looks that spaces show, too."""
 _EMPTY = regex.compile(r"<[\w:]++\s*+(?:/>|>\s*+</[\w:]++>)")
 
 
@@ -67,11 +75,7 @@ class _Paragraph:
         self._names = names
         self._looks: dict[str, str] = {}
         parts = list(self._merged(parts))
-        sizes: Counter[str] = Counter()
-        for part in parts:
-            if part.kind == "text":
-                sizes[self._look(part)] += len(part.written)
-        self._base = sizes.most_common(1)[0][0] if sizes else ""
+        self._base = self._most_common(parts)
         self._current = self._base
         self._turns: dict[int, str] = {}
         self.inline = InlineText(escape_markup)
@@ -93,6 +97,14 @@ class _Paragraph:
             else:
                 properties.pop()
         return "".join(written)
+
+    def _most_common(self, parts: Iterable[RunPart]) -> str:
+        """The look of most characters, if possible one that spaces between pairs do not show."""
+        sizes: Counter[str] = Counter()
+        for part in parts:
+            if part.kind == "text":
+                sizes[self._look(part)] += len(part.written)
+        return max(sizes, key=lambda look: (not _ON_SPACES.search(look), sizes[look]), default="")
 
     def _look(self, part: RunPart) -> str:
         """The properties that show; remembers how they are first written."""

@@ -88,6 +88,59 @@ def test_runs_become_one_text_and_runs_again(paragraph: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "shown",
+    [
+        *("<w:strike/>", "<w:dstrike/>", '<w:u w:val="single"/>', '<w:highlight w:val="yellow"/>'),
+        *('<w:shd w:val="clear" w:color="auto" w:fill="FFFF00"/>', "<w:b/><w:bdr/>"),
+        *(
+            "<w:rStyle/>",
+            "<strike/>",
+            "<u/>",
+            ' u="sng"',
+            ' b="1" strike="sngStrike"',
+            "<a:highlight/>",
+        ),
+    ],
+)
+def test_spaces_between_runs_do_not_get_the_line_or_the_colour_of_their_neighbours(
+    shown: str,
+) -> None:
+    assert decorated_texts(shown) == ["<0>a longer word</0> <1>and</1> <2>another.</2>"]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        *("<w:b/>", '<w:u w:val="none"/>', '<w:strike w:val="0"/>', ' u="none"', "<b/>"),
+        *('<w:shd w:val="clear" w:fill="auto"/>', ' strike="noStrike"'),
+    ],
+)
+def test_the_most_common_look_is_the_paragraphs_if_spaces_do_not_show_it(hidden: str) -> None:
+    assert decorated_texts(hidden) == ["a longer word<0> </0>and<1> </1>another."]
+
+
+def decorated_texts(look: str) -> list[str]:
+    """The texts of a paragraph of Word, of a slide or of a cell, with words of this look and plain
+    spaces between."""
+    prefix = look.strip("< ")[:2] if ":" in look[:3] else "a:" if look[0] == " " else ""
+    properties = f"{prefix}rPr{look}/" if look[0] == " " else f"{prefix}rPr>{look}</{prefix}rPr"
+    word_text = f"<{prefix}r><{properties}><{prefix}t>{{}}</{prefix}t></{prefix}r>"
+    space = f'<{prefix}r><{prefix}t xml:space="preserve"> </{prefix}t></{prefix}r>'
+    runs = space.join(map(word_text.format, ("a longer word", "and", "another.")))
+    if prefix == "w:":
+        return texts_of("a.docx", word(runs))
+    if prefix == "a:":
+        slide = f"<x {A}><a:p>{runs}</a:p></x>".encode()
+        members = {"ppt/presentation.xml": b"<p/>", "ppt/slides/slide1.xml": slide}
+        return texts_of("a.pptx", package(members))
+    members = {
+        "xl/workbook.xml": b"<a/>",
+        "xl/sharedStrings.xml": f"<sst><si>{runs}</si></sst>".encode(),
+    }
+    return texts_of("a.xlsx", package(members))
+
+
+@pytest.mark.parametrize(
     "merged",
     [
         field(" MERGEFIELD Name ", run("«Name»")),
