@@ -20,8 +20,11 @@ from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token
 
 _TAG = regex.compile(
-    r"<(?P<end>/)?(?P<name>[A-Za-z][\w]*+)[^<>\n\r]*+>|<\d[\d:.]*+>|\{\\[^{}\n\r]*+\}"
+    r"<rt>[^<>]*+</rt>|<(?P<end>/)?(?P<name>[A-Za-z][\w]*+)[^<>\n\r]*+>|<\d[\d:.]*+>"
+    r"|\{\\[^{}\n\r]*+\}"
 )
+"""Also a word above another one, and a time within a cue."""
+_TIME = regex.compile(r"<\d")
 _UNIT = regex.compile(rf"{_TAG.pattern}|[\s\S]")
 _HEAD = regex.compile(r"(?:\{\\[^{}\n\r]*+\}|<v[ .][^<>\n\r]*+>|\s)*+")
 _TAIL = regex.compile(r"\s*+</v>\s*+\Z")
@@ -77,7 +80,7 @@ class CueLayout:
 
     def write(self, translation: CodedText) -> list[str]:
         """The text of each cue."""
-        units = list(self._units(translation))
+        units = _in_time(list(self._units(translation)))
         position, written = 0, []
         for frame, end in zip(self._frames, self._ends(units), strict=True):
             shown = [*_units_of(frame.name), *units[position:end]]
@@ -217,6 +220,14 @@ class CueLayout:
 def _token(tag: regex.Match[str]) -> Token:
     kind = Kind.END if tag["end"] else Kind.START if tag["name"] else Kind.OTHER
     return Token(kind, *tag.span(), tag["name"] or "")
+
+
+def _in_time(units: Sequence[_Unit]) -> list[_Unit]:
+    """The units, with times within cues in order: others would be ignored."""
+    times = {n: unit for n, unit in enumerate(units) if unit.is_code and _TIME.match(unit.written)}
+    ordered = sorted(unit.written for unit in times.values())
+    changed = dict(zip(times, ordered, strict=True))
+    return [unit._replace(written=changed.get(n, unit.written)) for n, unit in enumerate(units)]
 
 
 def _split_at_codes(units: Sequence[_Unit], written: str) -> Iterator[Sequence[_Unit]]:

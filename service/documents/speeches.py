@@ -15,9 +15,9 @@ SENTENCE_END = regex.compile(
 )
 _TAGS = r"\s*+(?:(?:<[^<>]*+>|\{\\[^{}]*+\})\s*+)*+"
 _CHEVRONS = r"(?:>|&gt;){2,}+\s*+"
-_MARK = regex.compile(rf"{_TAGS}(?:[-–—](?!\d)|{_CHEVRONS}|[♪♫♬\[])")
+_MARK = regex.compile(rf"{_TAGS}(?:[-–—](?!\d)|{_CHEVRONS}|[♪♫♬\[【［])")
 _NAME = regex.compile(
-    rf"{_TAGS}(?:\(|\p{{Han}}{{1,6}}+[:：]"
+    rf"{_TAGS}(?:[(（]|\p{{Han}}{{1,6}}+[:：]"
     r"|\p{Lu}[\p{L}\p{M}.'’]*+(?: [\p{Lu}\p{N}][\p{L}\p{M}.'’]*+){0,2}+(?: \([^()]++\))?+:\s)"
 )
 _LABEL = regex.compile(

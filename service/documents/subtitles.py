@@ -33,9 +33,11 @@ _NUMBER = rf"(?:(?<![^\n\r])[ \t]*+\d++[ \t]*+{_LINE_END}\s*+)?+"
 _SRT_ARROW = regex.compile(rf"{_NUMBER}(?<![^\n\r])(?=[ \t]*+\d[\d:.,]*+[ \t]*+-->)")
 _VTT_ARROW = regex.compile(rf"{_NUMBER}(?<![^\n\r])(?=[^\n\r]*-->)")
 """Where the line with a cue's times begins, which ends the cue before, after the cue's number."""
-_BLOCK = regex.compile(rf"(?<![^\n\r])(?:[^\S\n\r]*+\S[^\n\r]*+{_LINE_END})++")
+_BLOCK = regex.compile(rf"(?<![^\n\r])(?:[^\n\r]++{_LINE_END})++")
 _KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?=[ \t\n\r]|\Z)")
-_STANDS_ALONE = regex.compile(r"\s*+(?:<[^<>]*+>|\{\\[^{}]*+\})*+\s*+[-–—♪\[(]")
+_TAG = regex.compile(r"<[^<>]*+>|\{\\[^{}]*+\}")
+_STANDS_ALONE = regex.compile(rf"\s*+(?:{_TAG.pattern})*+\s*+[-–—♪\[(（【［]")
+_TITLE = regex.compile(r"\P{L}*+(?:\p{Lu}\P{L}*+){4,}+")
 _MOST_SECONDS_APART = 2.0
 _MOST_CUES = 6
 MOST_CHARACTERS = 2000
@@ -128,6 +130,7 @@ def _goes_on(group: Sequence[Cue], cue: Cue) -> bool:
     is_near = 0 <= cue.begins - last.ends <= _MOST_SECONDS_APART
     return (
         is_near
+        and not _is_change(_TAG.sub("", text).strip(), _TAG.sub("", following).strip())
         and cue.voice == last.voice
         and len(group) < _MOST_CUES
         and not SENTENCE_END.search(text)
@@ -135,6 +138,13 @@ def _goes_on(group: Sequence[Cue], cue: Cue) -> bool:
         and not begins_speech(following)
         and all(len(list(speeches(one))) == 1 for one in (text, following))
     )
+
+
+def _is_change(text: str, following: str) -> bool:
+    """Whether a title in capitals begins or ends, or the following text begins with the last line,
+    as captions do that roll."""
+    last, first = text.splitlines()[-1:], following.splitlines()[:1]
+    return bool(_TITLE.fullmatch(text)) != bool(_TITLE.fullmatch(following)) or last == first
 
 
 def _place(

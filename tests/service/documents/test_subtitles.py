@@ -33,7 +33,11 @@ def cues(content: bytes) -> list[str]:
         (["He came.", "He went."], 0, ["He came.", "He went."]),
         (["He came", "and went."], 3, ["He came", "and went."]),
         (["- Who?", "- Me."], 0, ["- Who?", "- Me."]),
-        (["one"] * 8, 0, ["one one one one one one", "one one"]),
+        ([*"abcdefgh"], 0, ["a b c d e f", "g h"]),
+        (["PARIS, 1943", "and then"], 0, ["PARIS, 1943", "and then"]),
+        (["（敲门）", "我在家"], 0, ["（敲门）", "我在家"]),
+        (["我在", "【音乐】"], 0, ["我在", "【音乐】"]),
+        (["so we", "so we", "so we\nwent on"], 0, ["so we", "so we", "so we went on"]),
         (["<i>One", "two.</i>", "Three"], 0, ["<0/>One two.<1/>", "Three"]),
         (["42", "a"], 0, ["a"]),
         (["<i>我和</i>", "朋友\n去了", "ABC"], 0, ["我和朋友去了 ABC"]),
@@ -139,6 +143,23 @@ def test_settings_and_notes_of_webvtt_stay() -> None:
     assert shown(segment.text) == "<Hi> <2/>there"
     done = parsed.write([coded("<Hallo> & > <2/>da")]).decode()
     assert done == content.replace("&lt;Hi&gt;", "&lt;Hallo> &amp; >").replace("there", "da")
+
+
+def test_a_line_of_spaces_does_not_end_a_cue_of_webvtt() -> None:
+    content = "WEBVTT\n\n00:01.000 --> 00:02.000\n \nOpen<00:01.500> the door.\n \n\nNOTE keep\n"
+    assert texts_of("a.vtt", content.encode()) == ["Open<0/> the door."]
+    assert translated("a.vtt", content.encode()).decode() == content.replace(
+        "Open<00:01.500> the door", "OPEN<00:01.500> THE DOOR"
+    )
+
+
+def test_times_within_a_cue_stay_in_order_and_a_word_above_another_stays() -> None:
+    cue = "<00:01.100>Go <00:01.200>to <ruby>北京<rt>Běijīng</rt></ruby>"
+    content = f"WEBVTT\n\n00:01.000 --> 00:02.000\n{cue}".encode()
+    parsed = parse_file(content, "a.vtt", OPTIONS)
+    assert [shown(segment.text) for segment in parsed.segments] == ["<0/>Go <1/>to <2>北京<3/></2>"]
+    done = parsed.write([coded("<1/>Nach <2>Peking<3/></2> <0/>los")]).decode()
+    assert done.endswith("<00:01.100>Nach <ruby>Peking<rt>Běijīng</rt></ruby> <00:01.200>los")
 
 
 @pytest.mark.parametrize("between", ["", "\n", " \n\n"])
