@@ -3,6 +3,7 @@ written."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -127,6 +128,37 @@ class InlineText:
         return "".join(
             part if isinstance(part, str) else self.code(part) for part in self.spelled(translation)
         )
+
+    def write_alike(self, beginning: str, translation: CodedText) -> str:
+        """As `write`. If all words were in pairs, those that a translation has outside get the pair
+        that most words were in, of those whose tags have this beginning."""
+        common = self._most_common(beginning)
+        written, depth = [], 0
+        for part in self.spelled(translation):
+            text = part if isinstance(part, str) else self.code(part)
+            if isinstance(part, Code):
+                depth += {"open": 1, "close": -1}.get(part.kind, 0)
+            elif common and not depth and text.strip():
+                text = f"{common.written}{text}{common.closing}"
+            written.append(text)
+        return "".join(written)
+
+    def _most_common(self, beginning: str) -> Spelling | None:
+        """The outer pair of most words; None if there are words outside."""
+        sizes: Counter[Spelling] = Counter()
+        opened: list[Spelling] = []
+        for part in self._parts:
+            if isinstance(part, Code):
+                if part.kind == "open":
+                    opened.append(self.spellings[part.number])
+                elif part.kind == "close":
+                    opened.pop()
+            elif opened:
+                sizes[opened[0]] += len(part)
+            elif has_letters(part):
+                return None
+        pairs = (pair for pair, _ in sizes.most_common())
+        return next((pair for pair in pairs if pair.written.startswith(beginning)), None)
 
     def code(self, code: Code) -> str:
         """A code as the document writes it."""

@@ -27,6 +27,7 @@ _PARAGRAPHS = frozenset(
 _PAIRS = frozenset(
     {"text:span", "text:a", "text:meta", "text:meta-field", "text:ruby", "text:ruby-base"}
 )
+_SPAN = "<text:span"
 _CONTROL, _CHOICE = "loext:content-control", frozenset({"loext:list-item"})
 _CELLS = frozenset({"table:table-cell", "table:covered-table-cell"})
 _ONE = (None, "1")
@@ -152,7 +153,7 @@ def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
         is_pair = name in _PAIRS or (name == _CONTROL and not xml.has_inside(index, _CHOICE))
         return "pair" if is_pair else "single"
 
-    content = InlineContent(xml, _PARAGRAPHS, role)
+    content = InlineContent(xml, _PARAGRAPHS, role, looks=_SPAN)
     for index in xml.starts(_PARAGRAPHS):
         if index not in kept:
             yield from content.places(index)

@@ -7,6 +7,7 @@ format that has them.
 from __future__ import annotations
 
 import bisect
+import functools
 import html
 import xml.parsers.expat
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -176,11 +177,13 @@ class InlineContent:
         paragraphs: frozenset[str] = frozenset(),
         role_of: Callable[[int], Role] = lambda _: "single",
         codes: Mapping[int, int] = MappingProxyType({}),
+        looks: str = "",
     ) -> None:
         """`role_of`: of the element that begins with a token; `codes`: the first token of each
-        element that begins or ends a pair -> that of the other one."""
+        element that begins or ends a pair -> that of the other one; `looks`: the beginning of tags
+        that say how all words of a text look."""
         self._xml, self._paragraphs, self._role_of = xml, paragraphs, role_of
-        self._codes = codes
+        self._codes, self._looks = codes, looks
         self._inline, self._first, self._keeps_lines = InlineText(escape_markup), 0, False
 
     def all_places(self) -> Iterator[Place]:
@@ -238,7 +241,9 @@ class InlineContent:
     def _end(self, last: int) -> Iterator[Place]:
         """End the text before tokens[last]."""
         if self._inline.has_letters:
-            yield self._xml.place(self._first, last, self._inline, self._inline.write)
+            alike = functools.partial(self._inline.write_alike, self._looks)
+            write = alike if self._looks else self._inline.write
+            yield self._xml.place(self._first, last, self._inline, write)
         self._inline = InlineText(escape_markup)
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.service.documents.samples import archive, member, texts_of, translated
+from service.documents.formats import parse_file
+from tests.service.documents.samples import (
+    OPTIONS,
+    archive,
+    coded,
+    member,
+    texts_of,
+    translated,
+)
 
 NAMES = " ".join(
     f'xmlns:{name}="{name}"'
@@ -80,6 +88,27 @@ def test_titles_of_prompts_are_translated() -> None:
     content = content_of(prompt)
     assert texts_of("a.ods", content) == ["Choose", "Size"]
     assert b'table:title="SIZE"' in member(translated("a.ods", content), "content.xml")
+
+
+def test_all_words_of_a_text_in_spans_stay_in_spans() -> None:
+    def paragraph(*parts: str) -> bytes:
+        return content_of(f"<text:p>{''.join(parts)}</text:p>")
+
+    def span(style: str, text: str) -> str:
+        return f'<text:span text:style-name="{style}">{text}</text:span>'
+
+    translation = [coded("um 12 <1>%</1> <0>mehr</0> Wein <2>jetzt</2>")]
+    three = span("a", "more wine by 12"), span("b", "%"), " ", span("a", "now")
+    written = parse_file(paragraph(*three), "a.odp", OPTIONS).write(translation)
+    done = f"{span('a', 'um 12 ')}{span('b', '%')} {span('a', 'mehr')}{span('a', ' Wein ')}"
+    assert f"<text:p>{done}{span('a', 'jetzt')}</text:p>" in member(written, "content.xml").decode()
+    plain = parse_file(paragraph("so ", *three), "a.odp", OPTIONS).write(translation)
+    assert f"um 12 {span('b', '%')}" in member(plain, "content.xml").decode()
+    linked = '<text:a xlink:href="b">more</text:a>', " ", span("b", "now")
+    written = parse_file(paragraph(*linked), "a.odp", OPTIONS).write(
+        [coded("so <0>mehr</0> <1>jetzt</1>")]
+    )
+    assert f"{span('b', 'so ')}<text:a" in member(written, "content.xml").decode()
 
 
 def test_charts_of_a_document_are_translated() -> None:
