@@ -17,6 +17,7 @@ from typing import NamedTuple
 import polib
 import regex
 
+from service.documents.icu_messages import with_whole_sentences
 from service.documents.po_header import read_header
 from service.documents.segments import (
     DecodedText,
@@ -187,7 +188,7 @@ def _json_places(
 ) -> Iterator[Place]:
     """The place of a string, or the places of the forms of a plural in it."""
     if not _FORMS.fullmatch(value):
-        yield Place(start, end, Segment(value), spelling)
+        yield Place(start, end, Segment(with_whole_sentences(value)), spelling)
         return
     for form in _FORM.finditer(text, start + 1, end - 1):
         read = json.loads(f'"{form.group()}"')
@@ -241,7 +242,8 @@ def parse_properties(content: bytes, options: FileOptions) -> TextFile:
         if is_worded(value):
             read = value.replace("''", "'") if is_message else value
             spelling = _PropertySpelling(is_ascii, is_message)
-            places.append(Place(start, end, Segment(read), spelling))
+            segment = Segment(with_whole_sentences(read))
+            places.append(Place(start, end, segment, spelling))
     return TextFile(decoded, places)
 
 

@@ -35,6 +35,8 @@ _IDENTIFIER = regex.compile(
         (?:;\ ?[\w-]++=[\w-]++)*+
     # en-US zh_Hant_TW de_DE.UTF-8
     |[a-z]{2,3}[-_](?:Han[st]|Latn|Cyrl|Arab|[A-Z]{2}(?![A-Z])|\d{3})(?:[-_.@][\w-]++)*+
+    # %1$@ %lld/%lld
+    |(?:%(?:\d{1,2}\$)?[-+\#.\d]*+(?:hh?|ll?|[Lzjtq])?[A-Za-z@](?:(?!%)\W)*+)++
     # Logo@2x.png README.MD
     |[\w.@+/-]*\w\.(?:[a-z][a-z\d]{1,4}|[A-Z][A-Z\d]{1,4})
     """,

@@ -149,6 +149,39 @@ def _upper(value: object) -> object:
 
 
 @pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (
+            "You have {n, plural, =0{no mail} other{{n} mails}} in {box}.",
+            "{n, plural, =0{You have no mail in {box}.} other{You have {n} mails in {box}.}}",
+        ),
+        (
+            "{n,plural,offset:1 one{a day}other{# days}}!",
+            "{n,plural,offset:1 one{a day!}other{# days!}}",
+        ),
+        ("{g, select, a{He} b{She}} left", "{g, select, a{He left} b{She left}}"),
+        *(
+            (kept, kept)
+            for kept in (
+                "{n, plural, one{a day} other{# days}}",
+                "{n, plural, one{a} other{#}} in {m, plural, one{b} other{#}}",
+                "No. # {n, plural, one{a} other{b}}",
+                "'{' {n, plural, one{a} other{b}}",
+                "{n, selectordinal, one{#st} other{#th}} place",
+                "{n, plural, one{a} other{b} left",
+            )
+        ),
+    ],
+)
+def test_a_choice_within_a_sentence_becomes_one_of_sentences(value: str, text: str) -> None:
+    for name, content in (("a.arb", json.dumps({"a": value})), ("a.properties", f"a={value}")):
+        parsed = parse_file(content.encode(), name, OPTIONS)
+        assert [segment.text for segment in parsed.segments] == [text]
+        assert parsed.write([text]) == content.encode()
+        assert text.upper() in parsed.write([text.upper()]).decode()
+
+
+@pytest.mark.parametrize(
     ("value", "texts"),
     [
         ('One "a"|Many b', ['One "a"', "Many b"]),
@@ -227,7 +260,7 @@ def test_values_of_programs_stay() -> None:
         *("en-US", "zh_Hant_TW", "de_DE.UTF-8", "es-419", "sr-Latn", "getting-started", "btn-2"),
         *("arrow_right", "text/html", "image/svg+xml", "text/css; charset=utf-8", "user:read"),
         *("api/v1/users", "./img/logo.png", "/about", "a.b.c", "v1.2.3", "@scope/pkg"),
-        *("README.MD", "Logo@2x.png", "Ger\u00e4t.pdf", "docs/Intro.html"),
+        *("%lld", "%1$@ / %d", "README.MD", "Logo@2x.png", "Ger\u00e4t.pdf", "docs/Intro.html"),
     ],
 )
 def test_identifiers_stay(value: str) -> None:
