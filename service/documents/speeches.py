@@ -15,7 +15,12 @@ SENTENCE_END = regex.compile(
 )
 _TAGS = r"\s*+(?:(?:<[^<>]*+>|\{\\[^{}]*+\})\s*+)*+"
 _CHEVRONS = r"(?:>|&gt;){2,}+\s*+"
-_MARK = regex.compile(rf"{_TAGS}(?:[-–—](?!\d)|{_CHEVRONS}|[♪♫♬\[【［])")
+_MARK = regex.compile(rf"{_TAGS}(?:[-–—](?!\d)|{_CHEVRONS}|[♪♫♬\[【［]|#\s)")
+_BRACKETED = regex.compile(
+    rf"{_TAGS}(?:\([^()]*+\)|\[[^\[\]]*+\]|（[^（）]*+）|【[^【】]*+】|［[^［］]*+］){_TAGS}"
+)
+_BROKEN_OFF = regex.compile(r"(?:--|[–—])\s*+$")
+_CAPITAL = regex.compile(rf"{_TAGS}[\"'“‘]?+\p{{Lu}}")
 _NAME = regex.compile(
     rf"{_TAGS}(?:[(（]|\p{{Han}}{{1,6}}+[:：]"
     r"|\p{Lu}[\p{L}\p{M}.'’]*+(?: [\p{Lu}\p{N}][\p{L}\p{M}.'’]*+){0,2}+(?: \([^()]++\))?+:\s)"
@@ -55,6 +60,12 @@ def begins_speech(text: str) -> bool:
     return bool(_MARK.match(text) or _NAME.match(text))
 
 
+def is_over(text: str, following: str) -> bool:
+    """Whether a sentence ends before the text that follows, is broken off there, or is a sound."""
+    is_broken_off = _BROKEN_OFF.search(text) and _CAPITAL.match(following)
+    return bool(SENTENCE_END.search(text) or is_broken_off or _BRACKETED.fullmatch(text))
+
+
 def _joined(lines: Sequence[str], keeps_lines: bool) -> Iterator[tuple[str, int]]:
     """The lines of each speech together, and their number. A name counts after a sentence, or a
     line with one."""
@@ -62,8 +73,9 @@ def _joined(lines: Sequence[str], keeps_lines: bool) -> Iterator[tuple[str, int]
     is_named = bool(_NAME.match(speech))
     for line in lines[1:]:
         is_sentence = SENTENCE_END.search(speech) is not None
+        is_broken_off = not is_sentence and is_over(speech, line)
         begins = _MARK.match(line) or ((is_named or is_sentence) and _NAME.match(line))
-        if begins or (keeps_lines and is_sentence):
+        if begins or is_broken_off or (keeps_lines and is_sentence):
             yield speech, num_lines
             speech, num_lines = line, 1
         else:

@@ -23,7 +23,7 @@ from service.documents.segments import (
     has_letters,
     invalid,
 )
-from service.documents.speeches import SENTENCE_END, begins_speech, speeches
+from service.documents.speeches import SENTENCE_END, begins_speech, is_over, speeches
 from service.translation.markup.coded_text import CodedText
 
 CLOCK = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"
@@ -38,7 +38,9 @@ _KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?=[ \t\n\r]|\Z)")
 _TAG = regex.compile(r"<[^<>]*+>|\{\\[^{}]*+\}")
 _STANDS_ALONE = regex.compile(rf"\s*+(?:{_TAG.pattern})*+\s*+[-–—♪\[(（【［]")
 _TITLE = regex.compile(r"\P{L}*+(?:\p{Lu}\P{L}*+){4,}+")
+_HAN = regex.compile(r"\p{Han}")
 _MOST_SECONDS_APART = 2.0
+_LEAST_MARKED = 0.2
 _MOST_CUES = 6
 MOST_CHARACTERS = 2000
 
@@ -117,11 +119,19 @@ def seconds(clock: Sequence[str | None]) -> float:
 
 def _sentences(cues: Sequence[Cue]) -> Iterator[Sequence[Cue]]:
     """Neighbouring cues that one sentence runs through."""
-    first = 0
+    first, is_marked = 0, _is_marked(cues)
     for number in range(1, len(cues) + 1):
-        if number == len(cues) or not _goes_on(cues[first:number], cues[number]):
+        if number == len(cues) or not is_marked or not _goes_on(cues[first:number], cues[number]):
             yield cues[first:number]
             first = number
+
+
+def _is_marked(cues: Sequence[Cue]) -> bool:
+    """Whether the ends of sentences have marks: those of Chinese subtitles mostly have none, and a
+    cue is a sentence."""
+    num_han = sum(_HAN.search(cue.text) is not None for cue in cues)
+    num_ends = sum(SENTENCE_END.search(cue.text) is not None for cue in cues)
+    return num_han < len(cues) / 2 or num_ends >= _LEAST_MARKED * len(cues)
 
 
 def _goes_on(group: Sequence[Cue], cue: Cue) -> bool:
@@ -133,7 +143,7 @@ def _goes_on(group: Sequence[Cue], cue: Cue) -> bool:
         and not _is_change(_TAG.sub("", text).strip(), _TAG.sub("", following).strip())
         and cue.voice == last.voice
         and len(group) < _MOST_CUES
-        and not SENTENCE_END.search(text)
+        and not is_over(text, following)
         and not _STANDS_ALONE.match(text)
         and not begins_speech(following)
         and all(len(list(speeches(one))) == 1 for one in (text, following))
