@@ -16,6 +16,7 @@ from service.documents.segments import (
     is_worded,
 )
 
+_COMPILED = (b"bplist", b"<?xml")
 _SPACE = r"(?:\s++|/\*(?:[^*]++|\*(?!/))*+\*/|//[^\n\r]*+)*+"
 _STRING = r"\"(?P<{0}>(?:[^\"\\]++|\\[\s\S])*+)\"|(?P<{0}_word>(?:[\w.$:-]++|/(?![/*]))++)"
 _KEY, _VALUE = _STRING.format("key"), _STRING.format("value")
@@ -28,6 +29,8 @@ _WRITTEN = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\t": r"\t", "\r
 
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """Values, which are in quotes or one word."""
+    if content.startswith(_COMPILED):
+        raise invalid(".strings", "it is a property list, as Xcode makes of a .strings file")
     decoded = decode(content, options.source)
     places = []
     for entry in _entries(decoded.text):

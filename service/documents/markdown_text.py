@@ -16,6 +16,10 @@ from service.translation.markup.scanner import Token as Mark
 _NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
 _MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|===|~~~|```|:::|!!!)")
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
+_ALONE = regex.compile(
+    r"(?P<marks>\*{2,3}|_{2,3})(?:[^*_\\]++|\\.)++(?P=marks)[:：]?|!\[[^\[\]]*+\]\([^()\s]*+\)"
+)
+"""A line that is a title in bold, or a picture."""
 _WORDS = frozenset(
     {"code_inline", "math_inline", "math_inline_double", "link_close"}
     | {"wikilink", "icon", "keys", "formula", "template", "kept"}
@@ -88,12 +92,20 @@ class BlockText:
         elif mark.name == "text_special":
             self.inline.add_markup(written)
         elif mark.name == "softbreak":
-            before = self._text[: mark.start].rstrip(" ")
-            self.inline.add(joint(before[-1:], self._text[mark.end : mark.end + 1]))
+            self._add_break(mark)
         elif mark.name == "space":
             self._add_space(mark)
         else:
             self._add_code(written, mark.name)
+
+    def _add_break(self, mark: Mark) -> None:
+        """Add a line end: after a title or a picture one that stays."""
+        begin = self._text.rfind("\n", 0, mark.start) + 1
+        line = self._text[begin : mark.start].rstrip(" ")
+        if _ALONE.fullmatch(line):
+            self._add_code("", mark.name)
+        else:
+            self.inline.add(joint(line[-1:], self._text[mark.end : mark.end + 1]))
 
     def _add_space(self, mark: Mark) -> None:
         """Add a space of another kind, which reads as a space, with the spaces around."""
@@ -103,7 +115,7 @@ class BlockText:
 
     def _add_code(self, written: str, name: str) -> None:
         number = len(self.inline.spellings)
-        if name == "hardbreak":
+        if name in ("hardbreak", "softbreak"):
             self.inline.stop(written.strip() + self._breaks[self._line])
         elif name == "br":
             self.inline.stop(written)

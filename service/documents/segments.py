@@ -37,6 +37,8 @@ _IDENTIFIER = regex.compile(
     |[a-z]{2,3}[-_](?:Han[st]|Latn|Cyrl|Arab|[A-Z]{2}(?![A-Z])|\d{3})(?:[-_.@][\w-]++)*+
     # %1$@ %lld/%lld
     |(?:%(?:\d{1,2}\$)?[-+\#.\d]*+(?:hh?|ll?|[Lzjtq])?[A-Za-z@](?:(?!%)\W)*+)++
+    # ⌘⇧S
+    |(?:[⌘⌃⌥⇧]\ ?)++\S{1,3}
     # Logo@2x.png README.MD
     |[\w.@+/-]*\w\.(?:[a-z][a-z\d]{1,4}|[A-Z][A-Z\d]{1,4})
     """,

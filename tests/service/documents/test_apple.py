@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import plistlib
 from dataclasses import replace
 from typing import Any
 
@@ -38,10 +39,17 @@ def test_values_of_strings(
 
 
 @pytest.mark.parametrize(
-    "content", [b'"a" = "b"', b'"a" = ;', b'"a = b;', b"\n{ a = b; }", b"/* a", b"<?xml ?><plist/>"]
+    "content", [b'"a" = "b"', b'"a" = ;', b'"a = b;', b"\n{ a = b; }", b"/* a"]
 )
 def test_what_is_no_strings_file_is_refused(content: bytes) -> None:
     with pytest.raises(InvalidDocument, match=r"not valid \.strings: line"):
+        parse_file(content, "a.strings", OPTIONS)
+
+
+@pytest.mark.parametrize("kind", [plistlib.FMT_XML, plistlib.FMT_BINARY])
+def test_a_property_list_is_refused_as_such(kind: plistlib.PlistFormat) -> None:
+    content = plistlib.dumps({"a": "B"}, fmt=kind)
+    with pytest.raises(InvalidDocument, match="it is a property list"):
         parse_file(content, "a.strings", OPTIONS)
 
 

@@ -260,7 +260,15 @@ def test_values_of_programs_stay() -> None:
         *("en-US", "zh_Hant_TW", "de_DE.UTF-8", "es-419", "sr-Latn", "getting-started", "btn-2"),
         *("arrow_right", "text/html", "image/svg+xml", "text/css; charset=utf-8", "user:read"),
         *("api/v1/users", "./img/logo.png", "/about", "a.b.c", "v1.2.3", "@scope/pkg"),
-        *("%lld", "%1$@ / %d", "README.MD", "Logo@2x.png", "Ger\u00e4t.pdf", "docs/Intro.html"),
+        *(
+            "⌘⇧S",
+            "%lld",
+            "%1$@ / %d",
+            "README.MD",
+            "Logo@2x.png",
+            "Ger\u00e4t.pdf",
+            "docs/Intro.html",
+        ),
     ],
 )
 def test_identifiers_stay(value: str) -> None:
