@@ -20,6 +20,10 @@ from service.documents.segments import Place, Segment, has_letters
 _LINE = regex.compile(r"(?P<mark>(?:\x20?>)*+[ \t]*+)(?P<text>[^\r\n]*+)(?P<end>\r?\n|\r|\Z)")
 _BEGINNING = regex.compile(r"(?:[-*•–+#]|\(?[\p{L}\d]{1,3}[.)])\s|\p{L}[\p{L}-]*+:(?:\s|$)")
 """Items of lists, and fields of a message that is quoted."""
+_ADDRESSES = regex.compile(
+    r"\p{L}[\p{L}-]*+(?: \p{L}++)?+[:：](?=(?:[^<>]{0,60}<[^<>\s@]++@[^<>\s]++>[\s,;]*+)++$)"
+)
+"""The name of a field with the names and addresses of persons, which stay."""
 _COLUMNS = regex.compile(r"\S(?:\t|\x20{3})")
 _SIGNATURE = "-- "
 _NARROWEST, _WIDEST = 60, 90
@@ -72,6 +76,8 @@ def mail_places(text: str, flow: Flow | None) -> Iterator[Place]:
             if has_letters(joined) and not paragraph[0].is_code:
                 last = paragraph[-1]
                 end = last.start + len(last.text.rstrip())
+                if field := _ADDRESSES.match(joined):
+                    joined, end = field.group(), paragraph[0].start + field.end()
                 write = functools.partial(_written, paragraph, flow)
                 yield Place(paragraph[0].start, end, Segment(joined), write)
 

@@ -228,6 +228,28 @@ def test_a_text_that_is_not_in_its_charset_is_refused() -> None:
 
 
 PLAIN = b"From: a@b.example\n\n"
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "gbk", "big5", "cp1252"])
+@pytest.mark.parametrize("named", ["", "Content-Type: text/plain; charset=unknown-8bit\n"])
+def test_a_text_without_a_known_charset_is_read_and_gets_one(charset: str, named: str) -> None:
+    text = {"gbk": "今天天气很好，我们去公园。", "big5": "今天天氣很好。"}.get(
+        charset, "Größe für zwei"
+    )
+    content = f"From: a@b.example\n{named}\n{text}\n".encode(charset)
+    parsed = parse_file(content, "a.eml", OPTIONS)
+    assert [segment.text for segment in parsed.segments] == [text]
+    written = parsed.write([NEW])
+    assert texts_read(written) == [NEW]
+    assert read(written)["mime-version"] in ("1.0", None)
+
+
+def test_messages_of_a_digest_are_messages() -> None:
+    head = "Subject: One\nContent-Type: multipart/digest; boundary=b\n\n"
+    content = f"{head}--b\n\nSubject: Two\n\nHi\n--b--".encode()
+    assert texts_of("a.eml", content) == ["One", "Two", "Hi"]
+
+
 LONG = (
     "We have received your order of the first of December last year, and\nwe will send it tomorrow."
 )
@@ -242,6 +264,8 @@ JOINED = LONG.replace("\n", " ")
         ("> " + LONG.replace("\n", "\n> ") + "\n>> No.", [JOINED, "No."]),
         (f"{LONG}\n- one\n- two", [JOINED, "- one", "- two"]),
         ("From: Bob\nSubject: Hello\n", ["From: Bob", "Subject: Hello"]),
+        ("Sent to: Lee, Ann <a@b.example>, <c@d.example>;\nCc: c\n", ["Sent to:", "Cc: c"]),
+        ("Note: <a@b.example> is new.", ["Note: <a@b.example> is new."]),
         ("Jane\n12 Main Street\n-- \nHead of Sales", ["Jane", "12 Main Street", "Head of Sales"]),
         (f"{LINE}\n{LINE}", [LINE, LINE]),
         ("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n" + "mQINBF4" * 9 + "\n", []),
