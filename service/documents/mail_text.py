@@ -25,7 +25,7 @@ _ADDRESSES = regex.compile(
 )
 """The name of a field with the names and addresses of persons, which stay."""
 _COLUMNS = regex.compile(r"\S(?:\t|\x20{3})")
-_SIGNATURE = "-- "
+_SIGNATURE, _FENCE = "-- ", "```"
 _NARROWEST, _WIDEST = 60, 90
 """Lines that programs break are at least and at most so long."""
 _CODE = regex.compile(r"-----(?:BEGIN|END)\s|[!-~]{40,}+\s*+\Z")
@@ -46,6 +46,7 @@ class _Line(NamedTuple):
     mark: str
     text: str
     line_end: str
+    is_code: bool
 
     @property
     def depth(self) -> int:
@@ -59,27 +60,38 @@ class _Line(NamedTuple):
     def is_spaced(self) -> bool:
         return " " in self.text.strip()
 
-    @property
-    def is_code(self) -> bool:
-        return _CODE.match(self.text) is not None
-
 
 def mail_places(text: str, flow: Flow | None) -> Iterator[Place]:
     """The paragraphs of a message."""
-    lines = (
-        _Line(line.start("text"), line["mark"], line["text"], line["end"])
-        for line in _LINE.finditer(text)
+    blocks = itertools.groupby(
+        _lines(text, flow), key=lambda line: (line.depth, line.is_code or not line.text.strip())
     )
-    for _, block in itertools.groupby(lines, key=lambda line: (line.depth, not line.text.strip())):
-        for paragraph in _paragraphs(list(block), flow):
-            joined = _joined(paragraph, flow)
-            if has_letters(joined) and not paragraph[0].is_code:
-                last = paragraph[-1]
-                end = last.start + len(last.text.rstrip())
-                if field := _ADDRESSES.match(joined):
-                    joined, end = field.group(), paragraph[0].start + field.end()
+    for (_, is_kept), block in blocks:
+        for paragraph in _paragraphs(list(block), flow) if not is_kept else ():
+            joined, start, last = _joined(paragraph, flow), paragraph[0].start, paragraph[-1]
+            end = last.start + len(last.text.rstrip())
+            if field := _ADDRESSES.match(joined):
+                joined = "" if "-" in field.group() else field.group()
+                end = start + field.end()
+            if has_letters(joined):
                 write = functools.partial(_written, paragraph, flow)
-                yield Place(paragraph[0].start, end, Segment(joined), write)
+                yield Place(start, end, Segment(joined), write)
+
+
+def _lines(text: str, flow: Flow | None) -> Iterator[_Line]:
+    """Code are lines between fences, patches, and addresses and keys on lines of their own."""
+    has_fences = text.count(_FENCE) % 2 == 0
+    is_fenced = is_patch = is_soft = False
+    for line in _LINE.finditer(text):
+        content = line["text"]
+        num_fences = content.count(_FENCE) if has_fences else 0
+        is_patch = (is_patch or content.startswith("diff --git ")) and content != _SIGNATURE
+        is_alone = not is_soft and not (flow and content.endswith(" "))
+        is_code = is_fenced or num_fences > 0 or is_patch
+        is_code = is_code or (is_alone and _CODE.match(content) is not None)
+        yield _Line(line.start("text"), line["mark"], content, line["end"], is_code)
+        is_fenced = is_fenced != (num_fences % 2 == 1)
+        is_soft = flow is not None and content.endswith(" ")
 
 
 def _paragraphs(block: Sequence[_Line], flow: Flow | None) -> Iterator[Sequence[_Line]]:
@@ -101,9 +113,9 @@ def _is_broken(last: _Line, line: _Line, width: int) -> bool:
     """Whether a program has begun the second line, as its first word did not fit on the first."""
     word = line.text.partition(" ")[0]
     is_full = last.width + 1 + len(word) > width
-    is_apart = last.is_code or line.is_code or _BEGINNING.match(line.text)
+    is_apart = _BEGINNING.match(line.text) or joint(last.text, line.text) != " "
     is_table = _COLUMNS.search(last.text) or _COLUMNS.search(line.text)
-    return is_full and not is_apart and not is_table and joint(last.text, line.text) == " "
+    return is_full and not is_apart and not is_table
 
 
 def _joined(paragraph: Sequence[_Line], flow: Flow | None) -> str:
