@@ -22,6 +22,8 @@ from service.translation.markup.coded_text import CodedText, Text
 
 _SIMPLE = regex.compile(r"\{\s*+[$-]?[\w.-]++\s*+\}")
 """A placeable that a plain text keeps."""
+_SPACES = regex.compile(r"(?:\{\x20*+\"\x20*+\"\x20*+\}\x20*+)++")
+"""What keeps spaces at the beginning of a text."""
 _LINE_END = regex.compile(r"[ \t]*+\n[ \t]*+")
 _BRACE, _MARK = regex.compile(r"[{}]"), regex.compile(r"^[.*\[]", regex.MULTILINE)
 
@@ -66,14 +68,16 @@ def _selection(element: ast.TextElement | ast.Placeable) -> ast.SelectExpression
 def _text_place(text: str, elements: Sequence[ast.TextElement | ast.Placeable]) -> Iterator[Place]:
     """The place of a text whose placeables are kept, if it has words."""
     inline, placeables = InlineText(_escaped), []
-    for element in elements:
-        if isinstance(element, ast.TextElement):
-            inline.add(_LINE_END.sub("\n", element.value))
-        else:
-            start, end = _span(element)
-            placeables.append(text[start:end])
-            inline.word(text[start:end])
     (start, _), (_, end) = _span(elements[0]), _span(elements[-1])
+    if spaces := _SPACES.match(text, start, end):
+        start = spaces.end()
+    for element in elements:
+        first, last = _span(element)
+        if isinstance(element, ast.TextElement):
+            inline.add(_LINE_END.sub("\n", element.value[max(0, start - first) :]))
+        elif last > start:
+            placeables.append(text[first:last])
+            inline.word(text[first:last])
     coded = inline.text
     if inline.has_letters and is_worded(coded.read()):
         is_simple = all(map(_SIMPLE.fullmatch, placeables))

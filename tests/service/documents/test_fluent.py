@@ -64,6 +64,13 @@ def test_any_translation_is_read_as_it_was_meant(content: str, text: str) -> Non
     assert _texts(done) == [lines] * len(parsed.segments)
 
 
+@pytest.mark.parametrize("spaces", ['{ "" }   ', '{"  "}', '{""} { " " }'])
+def test_spaces_at_the_beginning_stay(spaces: str) -> None:
+    content = f"a = {spaces}b c\n".encode()
+    assert texts_of("a.ftl", content) == ["b c"]
+    assert translated("a.ftl", content).decode() == f"a = {spaces}B C\n"
+
+
 def test_placeables_of_a_translation_are_no_text() -> None:
     (segment,) = parse_file(b"a = b { $c } d\n", "a.ftl", OPTIONS).segments
     assert shown(segment.text) == "b { $c } d"
