@@ -108,7 +108,7 @@ _BLOCK_HEAD = regex.compile(
     r"\{\s*+[\w.$@-]++\s*+,\s*+(?:plural|select|selectordinal|choice)\s*+,", regex.IGNORECASE
 )
 _LETTER = re.compile(r"[A-Za-z0-9_\u00C0-\u024F]")
-_END_MARKS = ".,;:!?"
+_MARKS, _END_MARKS = "*_~", ".,;:!?"
 _PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "[", "'": "'", '"': '"'}
 
 
@@ -169,12 +169,20 @@ def _by_rules(text: str) -> Iterator[Span]:
     if _HINT.search(text) or _HINT_IN_WORDS.search(text):
         delimited: list[Span] = []
         yield from _tokens(_DELIMITED.sub(functools.partial(_mask, delimited), text))
-        yield from delimited
+        yield from (_with_marks(span, text) for span in delimited)
         yield from _blocks(text)
     if not text.isprintable() or "\ufffc" in text or "\ufffd" in text:
         yield from (Span(*match.span()) for match in _ODD.finditer(text))
     if not text.isascii() and _PILE.search(text):
         yield from (Span(*match.span()) for match in _PILES.finditer(text))
+
+
+def _with_marks(span: Span, text: str) -> Span:
+    """With the marks of emphasis around it: **{x}**."""
+    start, end = span
+    while 0 < start and end < len(text) and text[start - 1] == text[end] in _MARKS:
+        start, end = start - 1, end + 1
+    return Span(start, end)
 
 
 def _mask(found: list[Span], match: regex.Match[str]) -> str:

@@ -85,6 +85,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("[text](https://a.b/c_d) **a_b**", ["https://a.b/c_d", "**a_b**"]),
         ("https://a.b/{c}%20d/%s?x", ["https://a.b/{c}%20d/%s?x"]),
         ("{a}our terms{/a} %sterms%s <0>x", ["{a}", "{/a}", "%s", "%s", "<0>"]),
+        ("Hi, **{a}**! *{b}*, **{c} d**, ~~`e`~~", ["**{a}**", "*{b}*", "{c}", "~~`e`~~"]),
         ("%#@files@ in %1$#@folders@, %@", ["%#@files@", "%1$#@folders@", "%@"]),
         ("ls -l or -v, not -x-ray. -I know", ["-l", "-v"]),
         ('with (-n) or "-c"; 用-y选项，-x', ["-n", "-c", "-y", "-x"]),
