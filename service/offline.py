@@ -22,7 +22,6 @@ from service.documents.file_translator import (
     Documents,
     FileJob,
     FileTranslator,
-    Progress,
     TranslatedFile,
 )
 from service.errors import ServiceError
@@ -32,7 +31,7 @@ from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
 from service.translation.glossary import Glossary
-from service.translation.job import AUTO, SplitSentences, TextFormat, TranslationJob
+from service.translation.job import SplitSentences, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
 from service.translation.routing import Routes
 from service.translation.second_translation import LEAST_BEAM
@@ -76,19 +75,16 @@ class OfflineTranslator:
         self,
         models: Sequence[Path],
         options: OfflineOptions,
-        pair: tuple[str, str] | None = None,
         documents: Documents | None = None,
     ) -> None:
-        """`pair`: the only source and target language; fewer models may be loaded. `documents`:
-        reads and writes files; None is in processes of their own."""
-        settings, loaded = load_offline(needed_models(models, pair), options)
+        """`documents`: reads and writes files; None is in processes of their own."""
+        settings, loaded = load_offline(needed_models(models, None), options)
         self._models = LocalModels(settings, loaded, Metrics())
         self._dispatcher = self._models.dispatcher
         self.max_slots = max(model.sizes.max_slots for model in loaded)
         twice_full = 2 * self.max_slots
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
-        num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
-        self._files = FileTranslator(self._dispatcher, None, num_parts, documents)
+        self._files = unbounded_files(self._dispatcher, twice_full, documents)
         self._files_at_once = asyncio.Semaphore(_FILES_AT_ONCE)
         self._template = template_job(options)
         self._loop = asyncio.new_event_loop()
@@ -112,10 +108,6 @@ class OfflineTranslator:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
-
-    def check(self, source: str, target: str) -> None:
-        """Raise ValueError unless a route exists; `source` may be "auto"."""
-        self._result(self._begin([], source, target))
 
     def translate(
         self, text: str, source: str, target: str, text_format: TextFormat = "text"
@@ -147,24 +139,6 @@ class OfflineTranslator:
                 bar.update(len(translations))
         return done
 
-    def translate_parts(self, parts: Iterable[str], source: str, target: str) -> Iterator[str]:
-        """Translate one text's parts; reads a few parts ahead.
-
-        With "auto" the first part with a detectable language decides for the later parts. If
-        reading raises, the parts read before are translated first.
-        """
-        remaining = iter(parts)
-        while source == AUTO:
-            part = next(remaining, None)
-            if part is None:
-                return
-            (translation,) = self._result(self._begin([part], source, target))
-            if translation.detection is not None and translation.detection.confidence:
-                source = translation.detection.language
-            yield translation.text
-        for (translation,) in self._translate_each(([part] for part in remaining), source, target):
-            yield translation.text
-
     @property
     def routes(self) -> Routes:
         return self._dispatcher.routes
@@ -190,22 +164,9 @@ class OfflineTranslator:
                 future.cancel()
 
     def submit_file(self, work: FileJob) -> Future[TranslatedFile]:
-        """Begin to translate a file, when its turn comes. The result raises ServiceError."""
+        """Begin to translate a file, when its turn comes, as the server does, without its limits.
+        The result raises ServiceError."""
         return self._submit(self._translate_in_turn(work))
-
-    def translate_file(
-        self,
-        path: Path,
-        source: str,
-        target: str,
-        *,
-        replaces: bool,
-        on_progress: Progress | None = None,
-    ) -> TranslatedFile:
-        """Translate a file of a known format as the server does, without its limits."""
-        job = dataclasses.replace(self._template, source=source, target=target)
-        work = FileJob(path.name, path.read_bytes(), job, replaces)
-        return self._result(self._submit(self._files.translate(work, on_progress)))
 
     def _translate_each(
         self,
@@ -305,6 +266,15 @@ async def cancel_everything() -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def unbounded_files(
+    dispatcher: Dispatcher, num_texts: int, documents: Documents | None = None
+) -> FileTranslator:
+    """Translates files of any size, with about `num_texts` texts of each in the engines at a
+    time."""
+    num_parts = max(_LEAST_PARTS_OF_A_FILE, num_texts // _SEGMENTS_IN_A_PART)
+    return FileTranslator(dispatcher, None, num_parts, documents)
 
 
 def template_job(options: OfflineOptions) -> TranslationJob:

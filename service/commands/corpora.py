@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from service.commands.process import importing
+from service.commands.text_files import are_small
 from service.corpora.shards import Shard
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 FAILED_RECORDS = 3
 """The exit code if some records could not be translated."""
-_SMALL_BYTES = 2**16
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def translate_corpus_file(
 
     _require_possible(file, output, chosen)
     opened = opened_corpus(file, output, chosen)
-    is_small = file is not None and file.is_file() and file.stat().st_size < _SMALL_BYTES
+    is_small = file is not None and are_small([file])
     with (
         translators_of(
             models, options, source, target, is_checked=chosen.checks, in_one_process=is_small

@@ -22,6 +22,8 @@ from service.documents.encodings import (
 
 _PART_BYTES = 16_384
 _LINE_BYTES = 262_144
+_SMALL_BYTES = 65_536
+"""One process translates less in the third of a second that several take to begin."""
 _PARAGRAPH_END, _LINE_END = re.compile(r"\n\s*\n"), re.compile(r"\n\Z")
 _BOUNDARY = re.compile(r"[\s。！？]")
 
@@ -39,21 +41,36 @@ class TextReader:
         self._path, self.name = path, str(path or "standard input")
         self._language = language
         self._ends = [*[_PARAGRAPH_END] * joins_lines, _LINE_END, _BOUNDARY]
+        self._read: list[tuple[bytes, bool]] = []
+        """The first block, if it was read ahead."""
         self.encoding = Encoding("utf-8")
+
+    def ends_soon(self) -> bool:
+        """Whether standard input is a terminal, or ends within its first part, which is then read.
+        Raises TextFileError."""
+        if sys.stdin is not None and sys.stdin.isatty():
+            return True
+        with self._naming_errors(), _opened(None) as file:
+            self._read.append(_block(file))
+        return self._read[0][1]
 
     def __iter__(self) -> Iterator[str]:
         """Yield whole lines, or paragraphs if it `joins_lines`, some thousand characters at a time.
 
         A much longer line comes in several parts. Raises TextFileError.
         """
+        with self._naming_errors(), _opened(self._path) as file:
+            yield from self._parts(file)
+
+    @contextlib.contextmanager
+    def _naming_errors(self) -> Iterator[None]:
         try:
-            with _opened(self._path) as file:
-                yield from self._parts(file)
+            yield
         except OSError as error:
             raise TextFileError(f"cannot read {self.name}: {error.strerror or error}") from error
 
     def _parts(self, file: BinaryIO) -> Iterator[str]:
-        block, is_last = _block(file)
+        block, is_last = self._read.pop() if self._read else _block(file)
         self.encoding = _encoding_of(block, self._language)
         num_read = len(self.encoding.mark)
         block = block[num_read:]
@@ -75,6 +92,13 @@ class TextReader:
             if is_last:
                 return
             block, is_last = _block(file)
+
+
+def are_small(files: Sequence[Path]) -> bool:
+    """Whether several processes would not translate them faster."""
+    if not all(file.is_file() for file in files):  # how much a FIFO gives is not known
+        return False
+    return sum(file.stat().st_size for file in files) < _SMALL_BYTES
 
 
 def _block(file: BinaryIO) -> tuple[bytes, bool]:

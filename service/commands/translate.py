@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,20 +18,22 @@ from model.checkpoint.bundled import BUNDLED_NAMES
 from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
 from service.commands.corpora import CorpusOptions, corpus_options, translate_corpus_file
 from service.commands.process import Failures, importing
-from service.commands.text_files import Output, TextFileError, TextReader
+from service.commands.text_files import Output, TextFileError, TextReader, are_small
 from service.errors import shown
 from service.settings import BUNDLED
 
 if TYPE_CHECKING:
+    from service.corpora.translations import Translators
     from service.documents.formats import FileFormat
-    from service.offline import OfflineTranslator
+
+_Reading = Callable[[Path | None], TextReader]
 
 
 class _Input(NamedTuple):
-    """A file, None for standard input, and its format, None for plain text."""
+    """A file, None for standard input, and its format, or what reads it as plain text."""
 
     file: Path | None
-    format: FileFormat | None = None
+    content: FileFormat | TextReader
 
 
 def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tuple[str, ...]:
@@ -122,7 +125,8 @@ def translate(
     With --format FILE is a corpus, whose lines or rows are translated one by one.
     """
     with importing():
-        from service.offline import OfflineOptions, OfflineTranslator
+        from service.corpora.translators import translators_of
+        from service.offline import OfflineOptions
         from service.stores.glossary_files import read_glossary
         from service.translation.glossary import Glossary
 
@@ -143,42 +147,39 @@ def translate(
         file = files[0] if files else None
         translate_corpus_file(file, path, source, target, models, options, corpus)
         return
-    pair = None if source == "auto" else (source, target)
+    reading = functools.partial(TextReader, language=source, joins_lines=join_lines)
     with Failures() as failures, contextlib.ExitStack() as opened:
+        inputs = _inputs(files, plain, reading, failures)
         planned = [
-            (opened.enter_context(Output(path)), inputs)
-            for path, inputs in _planned(_inputs(files, plain, failures), _made(output))
+            (opened.enter_context(Output(path)), own)
+            for path, own in _planned(inputs, _made(output))
         ]
-        for written, inputs in planned:
-            for file, _ in inputs:
+        for written, own in planned:
+            for file, _ in own:
                 written.require_other_than(file)
-        translator = opened.enter_context(OfflineTranslator(models, options, pair))
-        translator.check(source, target)
-        for written, inputs in planned:
+        is_small = _are_small(inputs)
+        translators = opened.enter_context(
+            translators_of(models, options, source, target, in_one_process=is_small)
+        )
+        for written, own in planned:
             with failures.noted(), written:
-                file, file_format = inputs[0]
-                if file is not None and file_format is not None:
-                    written.write_bytes(_document(translator, file, source, target, replace))
-                else:
-                    readers = [
-                        TextReader(one.file, source, joins_lines=join_lines) for one in inputs
-                    ]
-                    for text in _texts(translator, readers, source, target):
-                        written.write_text(text, readers[0].encoding)
+                _write(written, own, translators, source, replace)
 
 
-def _inputs(files: Sequence[Path], is_plain: bool, failures: Failures) -> Sequence[_Input]:
+def _inputs(
+    files: Sequence[Path], is_plain: bool, reading: _Reading, failures: Failures
+) -> Sequence[_Input]:
     """The files that can be read; standard input without any. Ends the command if none can be."""
     inputs = []
     for file in files:
         with failures.noted():
-            inputs.append(_input(file, is_plain))
+            inputs.append(_input(file, is_plain, reading))
     if files and not inputs:
         failures.end()
-    return inputs or [_Input(None)]
+    return inputs or [_Input(None, reading(None))]
 
 
-def _input(file: Path, is_plain: bool) -> _Input:
+def _input(file: Path, is_plain: bool, reading: _Reading) -> _Input:
     """Raises ValueError if the file's ending is unknown."""
     from service.corpora.compression import compression_of
     from service.documents.formats import SAVE_AS, format_of
@@ -186,7 +187,7 @@ def _input(file: Path, is_plain: bool) -> _Input:
 
     suffix = file.suffix.lower()
     if is_plain or suffix in ("", ".txt"):
-        return _Input(file)
+        return _Input(file, reading(file))
     try:
         return _Input(file, format_of(file.name))
     except UnsupportedFile as error:
@@ -196,11 +197,19 @@ def _input(file: Path, is_plain: bool) -> _Input:
         raise ValueError(f"{file}: {error}{hint}") from None
 
 
-def _output_name(file: Path, file_format: FileFormat | None) -> str:
+def _are_small(inputs: Sequence[_Input]) -> bool:
+    """Whether several processes would not translate them faster. Raises TextFileError."""
+    file, content = inputs[0]
+    if file is None and isinstance(content, TextReader):
+        return content.ends_soon()
+    return are_small([one.file for one in inputs if one.file is not None])
+
+
+def _output_name(file: Path, content: FileFormat | TextReader) -> str:
     """The name of the file's translation: its own, but for formats that become others."""
-    if file_format is None or file_format.suffix == file.suffix.lower():
+    if isinstance(content, TextReader) or content.suffix == file.suffix.lower():
         return file.name
-    return file.with_suffix(file_format.suffix).name
+    return file.with_suffix(content.suffix).name
 
 
 def _made(output: str) -> Path | None:
@@ -223,11 +232,11 @@ def _planned(
     Raises ValueError.
     """
     if output is None or not output.is_dir():
-        if len(inputs) > 1 and any(one.format for one in inputs):
+        if len(inputs) > 1 and not all(isinstance(one.content, TextReader) for one in inputs):
             raise ValueError("several files with a document among them need a directory for -o")
         return [(output, inputs)]
     named = [
-        (output / _output_name(one.file, one.format), [one])
+        (output / _output_name(one.file, one.content), [one])
         for one in inputs
         if one.file is not None
     ]
@@ -239,10 +248,21 @@ def _planned(
     return named
 
 
-def _document(
-    translator: OfflineTranslator, file: Path, source: str, target: str, replaces: bool
-) -> bytes:
+def _write(
+    written: Output, inputs: Sequence[_Input], translators: Translators, source: str, replaces: bool
+) -> None:
+    """Write the translation of texts, or of a document."""
+    if readers := [one.content for one in inputs if isinstance(one.content, TextReader)]:
+        for text in _texts(translators, readers, source):
+            written.write_text(text, readers[0].encoding)
+    elif (file := inputs[0].file) is not None:
+        written.write_bytes(_document(translators, file, replaces))
+
+
+def _document(translators: Translators, file: Path, replaces: bool) -> bytes:
     """The file's translation, with a progress bar if standard error is a terminal."""
+    from service.corpora.translations import finished
+
     with tqdm(desc=file.name, unit=" characters", unit_scale=True, disable=None) as bar:
 
         def show(num_done: int, num_characters: int) -> None:
@@ -250,26 +270,30 @@ def _document(
             bar.update(num_done - bar.n)
 
         try:
-            return translator.translate_file(
-                file, source, target, replaces=replaces, on_progress=show
-            ).content
+            content = file.read_bytes()
+            found = finished(
+                translators.submit_document(file.name, content, show, replaces=replaces)
+            )
         except OSError as error:
             raise ValueError(f"cannot read {file}: {error.strerror or error}") from error
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
+    if found.error:
+        raise ValueError(f"{file}: {found.error}")
+    return found.content
 
 
-def _texts(
-    translator: OfflineTranslator, readers: Sequence[TextReader], source: str, target: str
-) -> Iterator[str]:
+def _texts(translators: Translators, readers: Sequence[TextReader], source: str) -> Iterator[str]:
     """Translate part by part, with a progress bar. Files are separate texts only if their language
     is detected. Raises an ExceptionGroup with the errors of all files in the end."""
+    from service.corpora.text_parts import translate_parts
+
     failed: list[ValueError] = []
     with tqdm(unit=" characters", unit_scale=True, disable=None) as bar:
         for together in [[one] for one in readers] if source == "auto" else [readers]:
             parts = itertools.chain.from_iterable(_read(one, failed) for one in together)
             try:
-                for translation in translator.translate_parts(parts, source, target):
+                for translation in translate_parts(translators, parts, source):
                     bar.update(len(translation))
                     yield translation
             except ValueError as error:

@@ -1,1 +1,1 @@
-"""Corpora: files of many texts that are translated one by one, in order, in bounded memory."""
+"""Much text in bounded memory: parts of long texts, and corpora, whose texts stay in order."""

@@ -9,31 +9,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
+import itertools
 import logging
 import os
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Self
 
-from service.corpora.translations import Translation, translate_texts
+from service.corpora.translations import (
+    DocumentTranslation,
+    Translation,
+    translate_document,
+    translate_texts,
+)
+from service.documents.file_translator import FileJob, Progress
 from service.errors import NotReady
 from service.models.loading import LoadedModel
 from service.observability.metrics import Metrics
-from service.offline import cancel_everything
+from service.offline import cancel_everything, unbounded_files
 from service.processes.control import READY, ChildEnd, ParentEnd, Peer
 from service.processes.engine_process import run_engine
-from service.processes.questions import Conversation
+from service.processes.questions import Answers, Conversation
 from service.processes.remote_models import RemoteModels
 from service.settings import Settings
 from service.translation.job import TranslationJob
 from service.translation.translator import TranslationModel
 
 _logger = logging.getLogger(__name__)
-_TRANSLATE = "translate"
+_TEXTS, _DOCUMENT, _PROGRESS = "texts", "document", "progress"
+"""The first two are asked by this process, the last one is told by a text process."""
 _LOOK_SECONDS = 0.02
 _STATE_SECONDS = 5.0
 """In which an engine that has greeted says that it is ready."""
@@ -70,7 +79,10 @@ class TranslatorProcesses:
         self._processes: list[_Process] = []
         self._conversations: list[Conversation] = []
         self._num_open: list[int] = []
-        """Texts that each text process has."""
+        """Texts and documents that each text process has."""
+        self._on_progress: dict[int, Progress] = {}
+        """Of each document, by its number."""
+        self._numbers = itertools.count()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -98,26 +110,54 @@ class TranslatorProcesses:
         self._loop.close()
         self._end_processes()
 
-    def submit(self, texts: Sequence[str]) -> Future[list[Translation]]:
-        return self._do(self._translated(list(texts)))
+    def submit(self, texts: Sequence[str], source: str | None = None) -> Future[list[Translation]]:
+        return self._do(self._texts([*texts], source or self._template.source))
 
-    async def _translated(self, texts: list[str]) -> list[Translation]:
-        """By the process that has the fewest texts. Raises NotReady if it ends."""
-        place = min(range(len(self._num_open)), key=self._num_open.__getitem__)
-        self._num_open[place] += len(texts)
-        try:
-            found: list[Translation] = await self._conversations[place].ask(
-                _TRANSLATE, list[Translation], texts
+    def submit_document(
+        self, name: str, content: bytes, on_progress: Progress, *, replaces: bool
+    ) -> Future[DocumentTranslation]:
+        return self._do(self._document(on_progress, name, content, replaces))
+
+    async def _texts(self, texts: list[str], source: str) -> list[Translation]:
+        with self._chosen(len(texts)) as conversation:
+            found: list[Translation] = await conversation.ask(
+                _TEXTS, list[Translation], texts, source
             )
-        finally:
-            self._num_open[place] -= len(texts)
         return found
+
+    async def _document(self, on_progress: Progress, *asked: Any) -> DocumentTranslation:
+        number = next(self._numbers)
+        self._on_progress[number] = on_progress
+        try:
+            with self._chosen(1) as conversation:
+                found: DocumentTranslation = await conversation.ask(
+                    _DOCUMENT, DocumentTranslation, number, *asked
+                )
+        finally:
+            del self._on_progress[number]
+        return found
+
+    @contextlib.contextmanager
+    def _chosen(self, num_texts: int) -> Iterator[Conversation]:
+        """The process that has the fewest texts; what is asked in the block raises NotReady if it
+        ends."""
+        place = min(range(len(self._num_open)), key=self._num_open.__getitem__)
+        self._num_open[place] += num_texts
+        try:
+            yield self._conversations[place]
+        finally:
+            self._num_open[place] -= num_texts
+
+    def _note_progress(self, number: int, *counts: int) -> None:
+        if on_progress := self._on_progress.get(number):
+            on_progress(*counts)
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _connect(self, name: str, connected: socket.socket) -> None:
-        conversation = Conversation({}, lambda: None, f"the process {name}")
+        answers = {_PROGRESS: self._note_progress}
+        conversation = Conversation(answers, lambda: None, f"the process {name}")
         await conversation.connect(connected)
         self._conversations.append(conversation)
         self._num_open.append(0)
@@ -134,7 +174,8 @@ class TranslatorProcesses:
         assert connected is not None
         own = next(iter(self._engines.values()))
         remote = RemoteModels(own, self._models, Metrics(), name, self._engines, line, {})
-        asyncio.run(_serve_texts(remote, self._template, connected))
+        texts = _Texts(remote, self._template, self.num_texts)
+        asyncio.run(texts.serve(connected))
         return 0
 
     def _start(
@@ -209,23 +250,43 @@ class TranslatorProcesses:
             process.line.close()
 
 
-async def _serve_texts(
-    remote: RemoteModels, template: TranslationJob, connected: socket.socket
-) -> None:
-    """Translate what the parent asks until it ends."""
+class _Texts:
+    """What a text process does: it translates what its parent asks until that ends."""
 
-    async def translate(texts: list[str]) -> list[Translation]:
-        try:
-            return await translate_texts(remote.dispatcher, template, texts)
-        except NotReady as error:
-            _logger.error("%s", error)
-            os._exit(_FAILED)
+    def __init__(self, remote: RemoteModels, template: TranslationJob, num_texts: int) -> None:
+        self._remote, self._template = remote, template
+        self._files = unbounded_files(remote.dispatcher, num_texts)
+        answers: Answers = {_TEXTS: self._translate, _DOCUMENT: self._translate_document}
+        self._conversation = Conversation(answers, lambda: None, "the command")
 
-    async with remote.running():
-        await _ready(remote)
-        conversation = Conversation({_TRANSLATE: translate}, lambda: None, "the command")
-        await conversation.connect(connected)
-        await asyncio.Event().wait()
+    async def serve(self, connected: socket.socket) -> None:
+        async with self._remote.running():
+            await _ready(self._remote)
+            await self._conversation.connect(connected)
+            await asyncio.Event().wait()
+
+    async def _translate(self, texts: list[str], source: str) -> list[Translation]:
+        job = dataclasses.replace(self._template, source=source)
+        with _ending_without_engine():
+            return await translate_texts(self._remote.dispatcher, job, texts)
+
+    async def _translate_document(
+        self, number: int, name: str, content: bytes, replaces: bool
+    ) -> DocumentTranslation:
+        def tell(*counts: int) -> None:
+            self._conversation.tell(_PROGRESS, number, *counts)
+
+        work = FileJob(name, content, self._template, replaces)
+        with _ending_without_engine():
+            return await translate_document(self._files, work, tell)
+
+
+@contextlib.contextmanager
+def _ending_without_engine() -> Iterator[None]:
+    try:
+        yield
+    except NotReady:
+        os._exit(_FAILED)
 
 
 async def _ready(remote: RemoteModels) -> None:

@@ -10,8 +10,7 @@ from typing import Generic
 
 from service.corpora.corpus import Corpus, CorpusBatch, Kept
 from service.corpora.progress import CorpusProgress
-from service.corpora.translations import Translation, Translators
-from service.errors import ServiceError
+from service.corpora.translations import TextTranslators, Translation, finished
 from service.offline import some_ahead
 
 _LEAST_AHEAD = 4
@@ -27,7 +26,7 @@ class _Begun(Generic[Kept]):
 
 
 def translate_corpus(
-    corpus: Corpus[Kept], translators: Translators, progress: CorpusProgress
+    corpus: Corpus[Kept], translators: TextTranslators, progress: CorpusProgress
 ) -> int:
     """Translate what is not written yet -> how many records of the whole output failed.
 
@@ -44,7 +43,7 @@ def translate_corpus(
     return corpus.num_failed + progress.num_failed
 
 
-def _begin(batch: CorpusBatch[Kept], translators: Translators) -> _Begun[Kept]:
+def _begin(batch: CorpusBatch[Kept], translators: TextTranslators) -> _Begun[Kept]:
     asked = {place: text for place, text in enumerate(batch.texts) if text and text.strip()}
     return _Begun(batch, [*asked], translators.submit([*asked.values()]))
 
@@ -54,9 +53,9 @@ def _translations(begun: _Begun[Kept]) -> list[Translation]:
     batch = begun.batch
     done = [Translation(text) for text in batch.texts]
     try:
-        found = begun.translations.result()
-    except ServiceError as error:
-        raise ValueError("the engine has ended; --resume goes on with what is written") from error
+        found = finished(begun.translations)
+    except ValueError as error:
+        raise ValueError(f"{error}; --resume goes on with what is written") from error
     for place, translation in zip(begun.places, found, strict=True):
         done[place] = translation
     for place, reason in batch.errors.items():

@@ -1,4 +1,4 @@
-"""The translations of a corpus's texts. A text that fails does not hold back the others."""
+"""Translations of texts and documents. One that fails does not hold back the others."""
 
 from __future__ import annotations
 
@@ -6,28 +6,39 @@ import asyncio
 import dataclasses
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
+from service.documents.file_translator import FileJob, FileTranslator, Progress
 from service.errors import NotReady, ServiceError
+from service.offline import awaited
 from service.translation.dispatcher import Dispatcher
 from service.translation.job import TranslationJob
 from service.translation.results import TranslationResult
 
 _SCORE_DECIMALS = 3
+_Result = TypeVar("_Result")
 
 
 class Translation(NamedTuple):
     """`text`: None if there was none, or it failed and `error` says why; `score`: the mean
     log-probability of its tokens, None if the network made none; `checks`: the kinds of likely
-    mistakes."""
+    mistakes; `language`: what was detected, if that was asked for and the text has letters."""
 
     text: str | None
     error: str = ""
     score: float | None = None
     checks: list[str] = []  # noqa: RUF012
+    language: str = ""
 
 
-class Translators(Protocol):
+class DocumentTranslation(NamedTuple):
+    """A document's bytes, or why it has no translation."""
+
+    content: bytes
+    error: str = ""
+
+
+class TextTranslators(Protocol):
     """What translates lists of texts."""
 
     @property
@@ -35,10 +46,29 @@ class Translators(Protocol):
         """How many texts keep it busy."""
         ...
 
-    def submit(self, texts: Sequence[str]) -> Future[list[Translation]]:
+    def submit(self, texts: Sequence[str], source: str | None = None) -> Future[list[Translation]]:
         """Begin to translate; raises ServiceError in the result if no text can be translated any
-        more."""
+        more. `source`: None is the language that was named for all."""
         ...
+
+
+class Translators(TextTranslators, Protocol):
+    """What translates documents, too."""
+
+    def submit_document(
+        self, name: str, content: bytes, on_progress: Progress, *, replaces: bool
+    ) -> Future[DocumentTranslation]:
+        """As `submit`. `name`: its ending tells the format; `replaces`: also what the document has
+        a translation of."""
+        ...
+
+
+def finished(begun: Future[_Result]) -> _Result:
+    """The result of what was submitted. Raises ValueError if the engine has ended."""
+    try:
+        return awaited(begun)
+    except ServiceError as error:
+        raise ValueError("the engine has ended") from error
 
 
 async def translate_texts(
@@ -57,8 +87,22 @@ async def translate_texts(
     return [_translation(result) for result in results]
 
 
+async def translate_document(
+    files: FileTranslator, work: FileJob, on_progress: Progress
+) -> DocumentTranslation:
+    """Raises NotReady if the engine does not run."""
+    try:
+        return DocumentTranslation((await files.translate(work, on_progress)).content)
+    except NotReady:
+        raise
+    except ServiceError as error:
+        return DocumentTranslation(b"", str(error))
+
+
 def _translation(result: TranslationResult) -> Translation:
     log_probs = [value for sentence in result.sentences for value in sentence.log_probs]
     score = round(sum(log_probs) / len(log_probs), _SCORE_DECIMALS) if log_probs else None
     kinds = [check.kind for sentence in result.sentences for check in sentence.checks]
-    return Translation(result.text, "", score, list(dict.fromkeys(kinds)))
+    found = result.detection
+    language = found.language if found is not None and found.confidence else ""
+    return Translation(result.text, "", score, list(dict.fromkeys(kinds)), language)

@@ -1,5 +1,5 @@
-"""What translates a corpus: the engine of this process, or as many processes as the machine has
-cores or GPUs for."""
+"""What a command translates with: the engine of this process, or as many processes as the machine
+has cores or GPUs for."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from service.corpora.processes import TranslatorProcesses
-from service.corpora.translations import Translation, Translators, translate_texts
+from service.corpora.translations import (
+    DocumentTranslation,
+    Translation,
+    Translators,
+    translate_document,
+    translate_texts,
+)
+from service.documents.file_translator import FileJob, Progress
 from service.errors import ServiceError
 from service.models.loading import describe_models, load_models
 from service.models.versions import offered_model
@@ -20,12 +27,16 @@ from service.offline import (
     needed_models,
     offline_settings,
     template_job,
+    unbounded_files,
 )
 from service.processes.topology import Topology, topology_of
 from service.settings import Settings
 from service.translation.job import AUTO, TranslationJob
 from service.translation.routing import Routes, require_glossary
 from service.translation.translator import TranslationModel
+
+if TYPE_CHECKING:
+    from service.corpora.processes import TranslatorProcesses
 
 _FILL = 2
 """As many texts as slots keep the batches full, twice as many also while others are read."""
@@ -44,7 +55,7 @@ def translators_of(
     in_one_process: bool = False,
 ) -> Iterator[Translators]:
     """What translates from one language, which may be "auto", into another.
-    `in_one_process`: for a few texts, or where others share the machine. Raises ValueError."""
+    `in_one_process`: for little, or where others share the machine. Raises ValueError."""
     template = dataclasses.replace(
         template_job(options), source=source, target=target, is_checked=is_checked
     )
@@ -56,7 +67,7 @@ def translators_of(
             yield processes
         return
     with OfflineTranslator(paths, options) as translator:
-        translator.check(source, target)
+        _require_route(translator.routes, template)
         yield _InThisProcess(translator, template)
 
 
@@ -64,12 +75,14 @@ def _processes(
     settings: Settings, topology: Topology, beam_size: int | None, template: TranslationJob
 ) -> TranslatorProcesses:
     """Engines that share their weights, or load their own. Raises ValueError."""
+    from service.corpora.processes import TranslatorProcesses  # one process needs none of it
+
     engines, shared, num_slots = topology.engines, None, _GPU_SLOTS
     if topology.shares_weights:
         shared = load_models(engines[0], beam_size)
         num_slots = max(model.sizes.max_slots for model in shared)
     models: Sequence[TranslationModel] = shared or describe_models(settings)
-    _require_route(models, template)
+    _require_route(Routes([*map(offered_model, models)]), template)
     for model in shared or ():
         model.read_weights()
     num_texts = _FILL * num_slots * len(engines)
@@ -83,15 +96,23 @@ class _InThisProcess:
         self._translator, self._template = translator, template
         self.num_texts = _FILL * translator.max_slots
 
-    def submit(self, texts: Sequence[str]) -> Future[list[Translation]]:
+    def submit(self, texts: Sequence[str], source: str | None = None) -> Future[list[Translation]]:
+        job = dataclasses.replace(self._template, source=source or self._template.source)
+        return self._translator.submit(lambda dispatcher: translate_texts(dispatcher, job, texts))
+
+    def submit_document(
+        self, name: str, content: bytes, on_progress: Progress, *, replaces: bool
+    ) -> Future[DocumentTranslation]:
+        work = FileJob(name, content, self._template, replaces)
         return self._translator.submit(
-            lambda dispatcher: translate_texts(dispatcher, self._template, texts)
+            lambda dispatcher: translate_document(
+                unbounded_files(dispatcher, self.num_texts), work, on_progress
+            )
         )
 
 
-def _require_route(models: Sequence[TranslationModel], job: TranslationJob) -> None:
+def _require_route(routes: Routes, job: TranslationJob) -> None:
     """Raise ValueError unless a route exists; the source may be "auto"."""
-    routes = Routes([offered_model(model) for model in models])
     try:
         if job.source == AUTO:
             routes.require_known("target", job.target)

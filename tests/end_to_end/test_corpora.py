@@ -1,18 +1,84 @@
-"""`dragoman translate --format` as a process, with a bundled model."""
+"""`dragoman translate` as a process, of corpora and large texts, with a bundled model."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.end_to_end.test_command_line import ENVIRONMENT, WAIT_SECONDS, command, run
 
 TRANSLATE = ["translate", "--from", "en", "--to", "de", "--device", "cpu", "--beam-size", "1"]
 _LINES = 640
+SEVERAL = {**ENVIRONMENT, "OMP_NUM_THREADS": "8"}
+"""The processes of eight cores, four engines and four for texts, whatever the machine has."""
+
+
+def apples(num_lines: int) -> str:
+    """Few of the lines are different, so that most come from the cache."""
+    return "".join(f"I have {number % 301} apples.\n" for number in range(num_lines))
+
+
+def run_counting(*arguments: str, text: str) -> tuple[int, str]:
+    """Run with the processes of eight cores -> the most processes that it had, and its output."""
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command(*arguments), text=True, env=SEVERAL, **streams) as process:
+        found, most = psutil.Process(process.pid), 0
+        with ThreadPoolExecutor(1) as beside:
+            output = beside.submit(process.communicate, text, WAIT_SECONDS)
+            while not output.done():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    most = max(most, len(found.children()))
+                time.sleep(0.01)
+        assert process.returncode == 0
+        return most, output.result()[0]
+
+
+@pytest.mark.parametrize("name", ["-", "a.txt", "a.md"])
+def test_a_large_text_has_the_engines_of_the_machine_and_the_same_translation(
+    name: str, tmp_path: Path
+) -> None:
+    text, file = apples(4000), tmp_path / name
+    if name != "-":
+        file.write_text(text)
+    given = [] if name == "-" else [str(file)]
+    arguments = ["translate", "--to", "de", "--device", "cpu", "--beam-size", "1", *given]
+    most, translation = run_counting(*arguments, text=text)
+    assert most == 8
+    assert translation == run(*arguments, text=text, OMP_NUM_THREADS="2").stdout
+    assert translation.count("Äpfel") >= 3900
+
+
+def test_a_short_text_is_translated_in_one_process() -> None:
+    most, translation = run_counting(*TRANSLATE, text="Good morning.\n")
+    assert (most, translation) == (0, "Guten Morgen.\n")
+
+
+def test_a_large_text_whose_engines_are_killed_keeps_what_was_done(tmp_path: Path) -> None:
+    text, output = tmp_path / "text", tmp_path / "output"
+    text.write_text(apples(20_000))
+    arguments = command(*TRANSLATE, str(text), "-o", str(output))
+    with subprocess.Popen(arguments, text=True, env=SEVERAL, stderr=subprocess.PIPE) as process:
+        while not (output.exists() and output.stat().st_size):
+            assert process.poll() is None
+            time.sleep(0.01)
+        for engine in engines_and_others(process.pid)[0]:
+            engine.kill()
+        _, said = process.communicate(timeout=WAIT_SECONDS)
+    assert (process.returncode, said) == (2, f"dragoman: {text}: the engine has ended\n")
+    assert run(*TRANSLATE, str(text)).stdout.startswith(output.read_text())
+
+
+def engines_and_others(pid: int) -> tuple[list[psutil.Process], list[psutil.Process]]:
+    """The processes that a command started."""
+    children = sorted(psutil.Process(pid).children(), key=lambda child: child.pid)
+    return children[:4], children[4:]
 
 
 def test_a_record_that_fails_is_written_and_counted_and_the_others_are_translated() -> None:
@@ -33,21 +99,18 @@ def test_a_record_that_fails_is_written_and_counted_and_the_others_are_translate
 
 
 def test_a_run_whose_engines_are_killed_ends_and_is_continued(tmp_path: Path) -> None:
-    """With the processes of eight cores, whatever the machine has."""
     output, whole = tmp_path / "output", tmp_path / "whole"
     given = "".join(f"I have {number} apples.\n" for number in range(_LINES))
-    several = {**ENVIRONMENT, "OMP_NUM_THREADS": "8"}
     arguments = [*TRANSLATE, "--format", "text", "--resume", "-o", str(output)]
     streams = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command(*arguments), text=True, env=several, **streams) as process:
+    with subprocess.Popen(command(*arguments), text=True, env=SEVERAL, **streams) as process:
         assert process.stdin is not None
         process.stdin.write(given)
         process.stdin.flush()  # more may come
         while not (output.exists() and output.stat().st_size):
             assert process.poll() is None
             time.sleep(0.01)
-        children = sorted(psutil.Process(process.pid).children(), key=lambda child: child.pid)
-        engines, others = children[:4], children[4:]
+        engines, others = engines_and_others(process.pid)
         for engine in engines:
             engine.kill()
         _, said = process.communicate(given, timeout=WAIT_SECONDS)

@@ -47,7 +47,7 @@ class UpperCase:
     def __init__(self, seconds: float = 0.0) -> None:
         self._seconds = seconds
 
-    def submit(self, texts: Sequence[str]) -> Future[list[Translation]]:
+    def submit(self, texts: Sequence[str], source: str | None = None) -> Future[list[Translation]]:
         time.sleep(self._seconds)
         done: Future[list[Translation]] = Future()
         done.set_result(

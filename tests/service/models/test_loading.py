@@ -19,6 +19,8 @@ from model.backends.native import PackedModel, is_available
 from model.checkpoint import open_checkpoint
 from model.network.config import ModelConfig
 from model.runner import Runner
+from service.corpora.text_parts import translate_parts
+from service.corpora.translators import translators_of
 from service.models.loading import LoadedModel, StartupError, load_models
 from service.models.runners import ModelPlacement, RunnerFactory
 from service.models.sizing import (
@@ -29,7 +31,7 @@ from service.models.sizing import (
     rows_of_a_gpu,
     usual_sizes,
 )
-from service.offline import OfflineOptions, OfflineTranslator, load_offline
+from service.offline import OfflineOptions, load_offline
 from service.settings import BUNDLED, Settings
 
 
@@ -185,8 +187,8 @@ def test_enough_is_read_ahead_to_fill_all_slots() -> None:
             num_read += 1
             yield f"你好，{number}。"
 
-    with OfflineTranslator(BUNDLED[:1], options) as translator:
-        assert next(translator.translate_parts(parts(), "zh", "en"))
+    with translators_of(BUNDLED[:1], options, "zh", "en", in_one_process=True) as translators:
+        assert next(translate_parts(translators, parts(), "zh"))
         assert num_read == 17
 
 
