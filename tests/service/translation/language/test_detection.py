@@ -43,6 +43,12 @@ def test_it_tells_languages_apart(text: str, language: str) -> None:
         *(("Dove sei?", "it"), ("Je t'aime", "fr"), ("Det er godt", "da"), ("Alles goed?", "nl")),
         *(("Gracias", "es"), ("שלום", "he"), ("Нет", "ru"), ("はい", "ja")),
         *((text, None) for text in ("Nie wieder", "Was?", "Wo?", "Nie", "OK", "lol", "π", "Hi")),
+        *(("Var bor du?", "sv"), ("Hvem er du?", "da"), ("Ikke nu", "da"), ("Ti amo", "it")),
+        *(("Co to jest?", "pl"), ("Tot ziens", "nl"), ("Spreek je Engels?", "nl")),
+        *(
+            (text, None)
+            for text in ("Blöde Kuh.", "Greetings, comrade!", "Warum nicht?", "See you")
+        ),
         ("La tua password non è corretta", "it"),
         ("El tren llega tarde.", "es"),
         ("Não falo alemão.", "pt"),
