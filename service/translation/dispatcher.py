@@ -218,8 +218,8 @@ class Dispatcher:
         texts = [job.texts[place] for place in places]
         codes = last.model.network_codes
         source, target = codes[last.source], codes[last.target]
-        is_traditional = target != last.target
-        return route, ModelJob(job, texts, places, source, target, options, is_traditional)
+        scripts = target != last.target, codes[last.source] != last.source
+        return route, ModelJob(job, texts, places, source, target, options, *scripts)
 
     def _detect_sources(self, routes: Routes, job: TranslationJob) -> _Detections:
         """The language of each text. UnsupportedLanguage if every text is likely in a language that

@@ -59,7 +59,7 @@ class TranslationJob:
 class ModelJob:
     """The texts of a job that share a route, as the work of one model in its network's language
     codes. `is_traditional`: the network writes simplified Chinese, and the translation is to be
-    traditional.
+    traditional; `reads_traditional`: it reads simplified Chinese, and the texts are traditional.
 
     `texts` are those at `places` of the job, or their translations into a pivot language.
     """
@@ -71,6 +71,7 @@ class ModelJob:
     target: str
     options: DecodingOptions
     is_traditional: bool = False
+    reads_traditional: bool = False
 
     @property
     def can_repeat(self) -> bool:

@@ -63,6 +63,7 @@ class Passage:
             target=target,
             options=options,
             is_traditional=target != hop.target,
+            reads_traditional=source != hop.source,
         )
         self._assembly = self._first.prepare(to_pivot)
 

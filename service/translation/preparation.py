@@ -132,6 +132,7 @@ class Preparation:
         return (
             len(text) <= _MOST_PLAIN
             and self._keep is None
+            and not self.work.reads_traditional
             and (self.work.source != SIMPLIFIED or to_simplified(text) == text)
             and not self.tokenizer.count_unspelled(text)
             and self._target_words.isdisjoint(text.split())

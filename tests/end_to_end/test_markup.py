@@ -242,6 +242,16 @@ def test_english_words_in_chinese_stay(translator: OfflineTranslator, text: str,
     assert not re.search("[\u4e00-\u9fff]", found)
 
 
+@pytest.mark.parametrize(("target", "word"), [("en", "mouse"), ("de", "Maus")])
+def test_a_word_of_taiwan_alone_is_understood(
+    translator: OfflineTranslator, target: str, word: str
+) -> None:
+    """It has no character that simplified Chinese writes otherwise."""
+    assert translator.translate("滑鼠", "zh-TW", target).lower() == word.lower()
+    page = translator.translate("<p>請移動<b>滑鼠</b>。</p>", "zh-TW", target, "html")
+    assert re.search(f"<b>[^<]*{word}</b>", page)
+
+
 def test_elements_that_are_kept_are_no_fault(client: TestClient) -> None:
     page = "<p><b>Hello</b> <code>abc</code>, see <x/> there.</p>"
     fields = {"q": page, "source": "en", "target": "de", "format": "html", "details": True}

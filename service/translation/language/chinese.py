@@ -1,5 +1,5 @@
 """Simplified and traditional Chinese. Models that know only simplified characters read and write
-traditional ones through OpenCC, whose conversions keep the length of a text."""
+traditional ones through OpenCC, whose conversions of characters keep the length of a text."""
 
 from __future__ import annotations
 
@@ -63,6 +63,12 @@ def is_traditional(text: str) -> bool:
 def to_simplified(text: str) -> str:
     """The text in simplified characters, of the same length."""
     return text if _is_common(text) else _converted(text, "t2s")
+
+
+def to_mainland(text: str) -> str:
+    """A traditional text in simplified characters, and with the mainland's words for those of
+    Taiwan: 鼠标 for 滑鼠. Its length may change."""
+    return _converted(text, "tw2sp")
 
 
 def to_traditional(text: str) -> str:

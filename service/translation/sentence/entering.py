@@ -152,7 +152,12 @@ class Entrance:
             stages.append(spelled)
             text = spelled.text
         if self._changes_script:
-            script = enter_script(text, is_traditional=self._work.is_traditional)
+            script = enter_script(
+                text,
+                is_traditional=self._work.is_traditional,
+                reads_traditional=self._work.reads_traditional,
+                count=self._count_pieces,
+            )
             stages += [script] if script else []
         return stages
 

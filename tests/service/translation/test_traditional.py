@@ -36,13 +36,40 @@ OPTIONS = DecodingOptions()
 @settings(deadline=None)
 @given(st.text(st.sampled_from("後后裡里發髮发臺台 ab,。"), max_size=20))
 def test_what_enters_leaves_as_it_was_written(text: str) -> None:
-    stage = enter_script(text, is_traditional=False)
+    stage = enter_script(text, is_traditional=False, reads_traditional=True, count=len)
     if stage is None:
         assert to_simplified(text) == text
     else:
         assert to_simplified(stage.text) == stage.text
         links = [AlignmentLink(0, 1, 0, 1, 1.0)]
         assert stage.leave(Version(stage.text, links)) == Version(text, links)
+
+
+def num_pieces(text: str) -> int:
+    return len(TOKENIZER.encode_source(text, "en"))
+
+
+WORDS = ["滑鼠", "記憶體", "隨身碟", "字串", "伺服器", "程序", "後", "裡", "我在", "a", "，", " "]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=8).map("".join))
+def test_words_of_taiwan_leave_as_they_were_written(text: str) -> None:
+    stage = enter_script(text, is_traditional=False, reads_traditional=True, count=num_pieces)
+    assert stage is None or stage.leave(Version(stage.text)).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        *(("請移動滑鼠。", "请移动鼠标。"), ("記憶體和資料庫", "内存和数据库")),
+        ("應用程序的文件", "应用程序的文件"),  # words of the mainland, and others in Taiwan
+    ],
+)
+def test_the_network_reads_the_words_that_it_knows(text: str, read: str) -> None:
+    stage = enter_script(text, is_traditional=False, reads_traditional=False, count=num_pieces)
+    assert stage is not None
+    assert stage.text == read
 
 
 @settings(deadline=None)  # the first call loads OpenCC
