@@ -27,6 +27,7 @@ _ABBREVIATIONS = {
     "en": r"""
         Lt\.Cdr Mgr Ms Phys approx appt attn avg chap dept eqs? est excl figs? govt incl max misc
         refs? resp vols? al LLC pct pcs qty ch eds? ext hrs lbs mins secs tel temp wks yrs
+        Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun
         """,
     "es": r"""
         Cía Col Da Dña Drs Dª Excm[ao]s? Fr Ilm[ao]s? L[ct]?d[ao] Mons Rdos? Rev Rvdm?os? Sras Sres
@@ -63,6 +64,7 @@ _ALSO_LAST = frozenset(
         *("Art", "Col", "Dir", "Ed", "Led", "Max", "Phil"),
         *("al", "LLC", "pct", "pcs", "qty", "ch", "eds?", "ext", "hrs", "lbs", "mins", "secs"),
         *("tel", "temp", "wks", "yrs"),
+        *("Mon", "Tue", "Tues", "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun"),
     }
 )
 """Names and those that often end a sentence: they do not before small letters and digits."""
@@ -97,7 +99,7 @@ _GERMAN_BEGINNING = regex.compile(
     r"|Unter|Viele|Vo[mnr]|Während|Wann|War|Warum|Was|Weil|Wenn|Wer|Wie|Wir|Wo|Zu[mr]?|Zuerst"
     r")(?!\p{L})"
 )
-_HYPHEN = regex.compile(r"-\p{L}")
+_HYPHEN = regex.compile(r"[-–]\p{L}")
 _QUOTATION_END = regex.compile(r"[。！？!?…][”’」』\"']\s*$")
 _TITLE_END = regex.compile(r"[。！？!?…][》〉]\s*$")
 _QUOTING = frozenset({"zh", "yue", "wuu", "ja"})

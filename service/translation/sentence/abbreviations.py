@@ -5,7 +5,7 @@ Without this, `3 Mrd. Euro` becomes `3. euros`, and `misc. items` falsche Gegens
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,22 +17,36 @@ from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _DAYS = {
-    "Mo": "Montag",
-    "Di": "Dienstag",
-    "Mi": "Mittwoch",
-    "Do": "Donnerstag",
-    "Fr": "Freitag",
-    "Sa": "Samstag",
-    "So": "Sonntag",
+    "de": {
+        "Mo": "Montag",
+        "Di": "Dienstag",
+        "Mi": "Mittwoch",
+        "Do": "Donnerstag",
+        "Fr": "Freitag",
+        "Sa": "Samstag",
+        "So": "Sonntag",
+    },
+    "en": {
+        "Mon": "Monday",
+        "Tue": "Tuesday",
+        "Tues": "Tuesday",
+        "Wed": "Wednesday",
+        "Thu": "Thursday",
+        "Thur": "Thursday",
+        "Thurs": "Thursday",
+        "Fri": "Friday",
+        "Sat": "Saturday",
+        "Sun": "Sunday",
+    },
 }
 _AS_DAY = (
-    rf"(?:(?=\.\s?(?:bis|und|oder|[-–,/]|\d))|(?<=(?:(?:{'|'.join(_DAYS)})"
-    r"\.\s?(?:bis|und|oder|[-–,/])\s?|\b(?:am|Am|ab|Ab|vom|Vom|jeden)\s)..))"
+    rf"(?:(?=\.(?:,|\s?\d))|(?<=(?:(?:{'|'.join(_DAYS['de'])})\.,\s?"
+    r"|\b(?:am|Am|ab|Ab|vom|Vom|jeden)\s)..))"
 )
-"""Behind a word of two letters that is a day beside others, a time or a preposition."""
+"""Behind a word of two letters that is a day in a list, or beside a time or a preposition."""
 _WORDS = {
     "de": {
-        **{f"{day}{_AS_DAY}.": name for day, name in _DAYS.items()},
+        **{f"{day}{_AS_DAY}.": name for day, name in _DAYS["de"].items()},
         "Abb.": "Abbildung",
         "Abs.": "Absatz",
         "Abt.": "Abteilung",
@@ -171,6 +185,22 @@ _WORDS = {
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
 _AFTER = r"(?=[\s,;:!?…)\]]|$)"
 _LETTERS = r"\p{L}\p{M}\p{N}"
+_ANY_DAY = {
+    code: "|".join(sorted({*days, *days.values()}, reverse=True)) for code, days in _DAYS.items()
+}
+_SIGN = r"\s?[-–/+&]\s?"
+_JOINED_DAYS = {
+    code: regex.compile(
+        rf"(?<![{_LETTERS}._/-])(?:{day})"
+        rf"(?:\.?(?:{_SIGN}|\s(?:bis|und|oder|to|and|or)\s)(?:{day})(?![{_LETTERS}]))++"
+        r"(?:\.(?=\W*+\w))?+"
+    )
+    for code, day in _ANY_DAY.items()
+}
+"""Days beside each other, as in Mo-Fr and Sat./Sun., without a point that ends the sentence."""
+_PARTS_OF_DAYS = {
+    code: regex.compile(rf"(?P<day>{day})\.?|(?P<sign>{_SIGN})") for code, day in _ANY_DAY.items()
+}
 
 
 @dataclass(frozen=True)
@@ -205,13 +235,35 @@ class Spelled:
 def enter_abbreviations(text: str, language: str) -> Spelled | None:
     """The stage of a sentence with abbreviations of the language; None without."""
     known = _abbreviations(language)
-    found = [] if known is None else list(known.finditer(text))
+    if known is None:
+        return None
+    found = [*_joined_days(text, language)]
+    days = {place for start, end, _ in found for place in range(start, end)}
+    matches = (one for one in known.finditer(text) if one.start() not in days)
+    found += (Replacement(*one.span(), _word(one, language)) for one in matches)
     if not found:
         return None
-    spelled = Replaced(text, [Replacement(*one.span(), _word(one, language)) for one in found])
-    words = {Span(*spelled.span(*one.span())): one.group() for one in found}
+    found.sort()
+    spelled = Replaced(text, found)
+    words = {Span(*spelled.span(start, end)): text[start:end] for start, end, _ in found}
     back = [Replacement(*span, written) for span, written in words.items()]
     return Spelled(spelled.text, words, Replaced(spelled.text, back))
+
+
+def _joined_days(text: str, language: str) -> Iterator[Replacement]:
+    """Days beside each other, and their names with spaces between them: networks copy the second of
+    names that a sign joins, and lose a hyphen."""
+    for joined in _JOINED_DAYS[language].finditer(text):
+        days = _PARTS_OF_DAYS[language].sub(lambda part: _part(part, language), joined.group())
+        if days != joined.group():
+            yield Replacement(*joined.span(), days)
+
+
+def _part(part: regex.Match[str], language: str) -> str:
+    """The name of a day, or a sign with spaces."""
+    if day := part["day"]:
+        return _DAYS[language].get(day, day)
+    return f" {part['sign'].strip().replace('-', '–')} "
 
 
 @cache

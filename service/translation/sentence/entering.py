@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 _NOUNS_IN_CAPITALS = frozenset({"de"})
-_CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]{2}")
+_DAY = r"\b[A-Z][a-z]{1,9}\b"
+_ODD_WORDS = re.compile(rf"[A-ZÀ-ÖØ-Þ]{{2}}|{_DAY}\.?\s?[-–+&]\s?{_DAY}")
 LastStage = Emphasis | Slashes | Spelled | Script
 """What `Entrance.last_stages` gives."""
 
@@ -175,5 +176,5 @@ class Entrance:
 
 
 def has_odd_words(text: str) -> bool:
-    """Whether there may be words in capitals, joined ones or abbreviations: one cheap look."""
-    return "/" in text or ". " in text or _CAPITALS.search(text) is not None
+    """Whether there may be words in capitals, joined ones, abbreviations or days, by one look."""
+    return "/" in text or ". " in text or _ODD_WORDS.search(text) is not None

@@ -34,6 +34,7 @@ PARTS = st.sampled_from(
         *("The", "house", "is", "BIG", "NOW", "OPEN", "THE DOOR", "a", "dog.", "Mr.", "No", "!"),
         *("max.", "Approx.", "e. g.", "maximum", "MISC."),
         *("yes/no", "/", "VERY", "Never", "NASA", "NOT", "- ", "• ", "[ ] ", " > ", ":-)", "(yes)"),
+        *("Mon-Fri", "Sat./Sun. ", "Monday"),
         *("{0}", "%s", "a_b", "https://a.b/c", "€5", "3.5", "1,234", "<b>", "</b>", "**", "[x]"),
         *(
             "。",
@@ -131,6 +132,12 @@ def test_what_enters_leaves_as_it_was(text: str, reserved: int, has_terms: bool)
         ("de", "Do. So. 3 o. ä. u. a.", "Do. Sonntag 3 oder Ähnliches unter anderem."),
         ("de", "So. Di., Do. und Fr.", "So. Dienstag, Donnerstag und Freitag."),
         ("de", "Erst am So. mit Fr. Bo", "Erst am Sonntag mit Fr. Bo"),
+        ("de", "Mo-Fr 8-18 Uhr", "Montag – Freitag 8-18 Uhr"),
+        ("de", "Mo.–Do. 8, Sa./So. zu", "Montag – Donnerstag 8, Samstag / Sonntag zu"),
+        ("de", "Do-Re-Mi, Di-Bo", None),
+        ("en", "Sat. and Sun. closed", "Saturday and Sunday closed"),
+        ("en", "Mon-Thurs, Sat/Sun.", "Monday – Thursday, Saturday / Sunday."),
+        ("en", "Sun-Moon, Sat-Nav, the Sun", None),
         (
             "en",
             "No. 5 et al. on Jan. 5: 3 pcs. (fig. 2)",
