@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 _NOUNS_IN_CAPITALS = frozenset({"de"})
-_DAY = r"\b[A-Z][a-z]{1,9}\b"
-_ODD_WORDS = re.compile(rf"[A-ZÀ-ÖØ-Þ]{{2}}|{_DAY}\.?\s?[-–+&]\s?{_DAY}")
+_ODD_WORDS = re.compile(r"[A-ZÀ-ÖØ-Þ](?:[A-ZÀ-ÖØ-Þ]|[a-z]{1,9}\.?\s?[-–+&]\s?[DFMSTW][a-z]{1,9}\b)")
+"""Two capitals, or what may be two days."""
 LastStage = Emphasis | Slashes | Spelled | Script
 """What `Entrance.last_stages` gives."""
 
