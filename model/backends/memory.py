@@ -9,14 +9,22 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
+from collections.abc import Callable
 
+import numpy as np
 import psutil
+from numpy.typing import NDArray
 
 from model.backends.control_groups import free_in_control_groups
 from model.decoding.decoder import Capacity, Precision
 from model.network.config import ModelConfig
 from model.network.parameters import num_weights, weight_shapes
 
+Memory = NDArray[np.uint8]
+Allocate = Callable[[int], Memory]
+"""Gives so many zeros, from the beginning of a cache line on."""
+LINE_BYTES = 64
+"""Of a cache line."""
 _HYPOTHESIS_BYTES = 24
 """Of a token of each live hypothesis of a slot: an id and a log-probability, and the same of a
 finished one."""
@@ -96,6 +104,13 @@ def free_bytes(device: str, gpu_share: float = 1.0) -> int:
         free, total = free_and_total_bytes(device)
         return min(free, int(gpu_share * total))
     return min([psutil.virtual_memory().available, *free_in_control_groups()])
+
+
+def own_memory(num_bytes: int) -> Memory:
+    """Allocate for this process alone. Raises MemoryError."""
+    memory = np.zeros(num_bytes + LINE_BYTES, np.uint8)
+    start = -memory.ctypes.data % LINE_BYTES
+    return memory[start : start + num_bytes]
 
 
 def give_memory_back() -> None:

@@ -13,7 +13,9 @@ using Held = std::shared_ptr<const Weights>;
 
 extern "C" {
 int32_t dragoman_kernels(int32_t index, const char **name);
-int32_t dragoman_pack(const Shape *, const Tables *, NextWeight, Held **packed);
+int32_t dragoman_packed_bytes(const Shape *, int64_t *bytes);
+int32_t dragoman_pack(const Shape *, const Tables *, NextWeight, void *memory, int64_t bytes,
+                      Held **packed);
 int32_t dragoman_let_go(Held *);
 int32_t dragoman_new(const Held *, const Room *, Network **network);
 int32_t dragoman_delete(Network *);

@@ -191,11 +191,27 @@ int32_t dragoman_widen(int64_t count, const uint16_t *halves, float *numbers) {
     });
 }
 
-int32_t dragoman_pack(const Shape *shape, const Tables *tables, NextWeight next, Held **packed) {
+// The bytes of memory that `dragoman_pack` needs.
+int32_t dragoman_packed_bytes(const Shape *shape, int64_t *bytes) {
     return done([&] {
-        require(shape && tables && next && packed);
-        require_shape(*shape, *tables);
-        *packed = new Held(std::make_shared<const Weights>(*shape, *tables, next));
+        require(shape && bytes);
+        require_shape(*shape);
+        *bytes = static_cast<int64_t>(packed_bytes(*shape));
+    });
+}
+
+// The weights lie in so many bytes of memory, which begins with a cache line and must remain. It has
+// zeros before, or with `next` null what was packed there.
+int32_t dragoman_pack(const Shape *shape, const Tables *tables, NextWeight next, void *memory,
+                      int64_t bytes, Held **packed) {
+    return done([&] {
+        require(shape && tables && memory && packed);
+        require_shape(*shape);
+        require(tables->source && tables->target);
+        require(reinterpret_cast<uintptr_t>(memory) % kLineBytes == 0);
+        require(bytes >= static_cast<int64_t>(packed_bytes(*shape)));
+        Arena arena(memory);
+        *packed = new Held(std::make_shared<const Weights>(*shape, *tables, arena, next));
     });
 }
 
@@ -317,7 +333,9 @@ int32_t dragoman_linear(int32_t kernels, int32_t activation, int32_t is_quantise
     return done([&] {
         require(weight && bias && x && y);
         require_linear(kernels, activation, rows, inputs, outputs);
-        Linear linear = pack(weight, bias, outputs, inputs, is_quantised);
+        Lines<char> memory;
+        Linear linear = lay_out(memory, outputs, inputs, is_quantised);
+        pack(weight, bias, linear);
         Scratch scratch;
         apply(*usable_kernels()[kernels], linear, x, rows, scratch, y,
               static_cast<Activation>(activation));
@@ -333,7 +351,9 @@ int32_t dragoman_time_linear(int32_t kernels, int32_t is_quantised, int32_t rows
         std::vector<float> weight(static_cast<size_t>(inputs) * outputs, 0.5f), bias(outputs);
         std::vector<float> x(static_cast<size_t>(rows) * inputs, 0.5f);
         std::vector<float> y(static_cast<size_t>(rows) * outputs);
-        Linear linear = pack(weight.data(), bias.data(), outputs, inputs, is_quantised);
+        Lines<char> memory;
+        Linear linear = lay_out(memory, outputs, inputs, is_quantised);
+        pack(weight.data(), bias.data(), linear);
         Scratch scratch;
         std::chrono::nanoseconds fewest = std::chrono::seconds(1);
         for (int i = 0; i < kTimes; i++) {

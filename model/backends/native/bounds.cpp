@@ -83,7 +83,7 @@ void require(bool holds) {
     if (!holds) throw OutOfBounds();
 }
 
-void require_shape(const Shape &shape, const Tables &tables) {
+void require_shape(const Shape &shape) {
     require(is_within(shape.d_model, 1, kMostWidth) && is_within(shape.n_heads, 1, kMostHeads));
     require(is_within(shape.head_size, 1, kMostWidth) && is_within(shape.d_ff, 1, kMostHidden));
     require(int64_t{shape.n_heads} * shape.head_size <= kMostWidth);
@@ -94,7 +94,6 @@ void require_shape(const Shape &shape, const Tables &tables) {
     require(is_below(shape.activation, kNumActivations));
     require(is_below(shape.kernels, usable_kernels().size()));
     require(is_within(shape.max_positions, 1, kMostPositions));
-    require(tables.source && tables.target);
 }
 
 void require_room(const Shape &shape, const Embedding &source, const Embedding &target,

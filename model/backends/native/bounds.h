@@ -22,7 +22,7 @@ struct OutOfBounds : std::invalid_argument {
 void require(bool holds);
 
 // The architecture of weights that are to be packed.
-void require_shape(const Shape &shape, const Tables &tables);
+void require_shape(const Shape &shape);
 
 // What a network of this architecture is to hold. Throws std::bad_alloc for more than any machine has.
 void require_room(const Shape &shape, const Embedding &source, const Embedding &target,

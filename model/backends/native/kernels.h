@@ -6,36 +6,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <type_traits>
-#include <vector>
 
 constexpr int kLanes = 16;      // outputs in one panel of a packed matrix
 constexpr int kDepthStep = 64;  // quantised inputs are padded to a multiple of this
 constexpr int kQueriesAtOnce = 4;  // of those that attend to the same keys
 constexpr int kRowStep = 32;    // rows of quantised inputs are padded to a multiple of this
-
-// Allocates at the beginning of a cache line, so that no vector that is loaded lies in two of them.
-template <class T>
-struct LineAllocator {
-    using value_type = T;
-    static constexpr std::align_val_t kLine{64};
-
-    LineAllocator() = default;
-    template <class U>
-    LineAllocator(const LineAllocator<U> &) {}
-
-    T *allocate(size_t count) {
-        return static_cast<T *>(::operator new(count * sizeof(T), kLine));
-    }
-    void deallocate(T *memory, size_t) { ::operator delete(memory, kLine); }
-
-    friend bool operator==(LineAllocator, LineAllocator) { return true; }
-    friend bool operator!=(LineAllocator, LineAllocator) { return false; }
-};
-
-template <class T>
-using Lines = std::vector<T, LineAllocator<T>>;
 
 enum class Activation { kRelu, kGelu, kSilu, kGeluTanh, kNone };
 
@@ -43,14 +19,14 @@ enum class Activation { kRelu, kGelu, kSilu, kGeluTanh, kNone };
 // float32: values[panel][input][16]. int8: codes[panel][input / 4][16][4] and one scale an output;
 // where activations are stored as code + 128, `offset` takes 128 times the sum of an output's codes
 // away again. Scale, offset and bias are padded to whole panels. `by_output` has the codes once more
-// (outputs, depth), if outputs are to be selected.
+// (outputs, depth), if outputs are to be selected. The numbers lie in an Arena (`linear.h`).
 struct Linear {
     int inputs = 0, outputs = 0, panels = 0, depth = 0;
     bool is_quantised = false;
-    Lines<float> values;
-    Lines<int8_t> codes, by_output;
-    std::vector<float> scale, bias;
-    std::vector<int32_t> offset;
+    float *values = nullptr;
+    int8_t *codes = nullptr, *by_output = nullptr;
+    float *scale = nullptr, *bias = nullptr;
+    int32_t *offset = nullptr;
 };
 
 // Rows of activations as a linear layer reads them: float32, or bytes (`products.inc`) and one scale

@@ -25,7 +25,8 @@ NextWeight = ctypes.CFUNCTYPE(_pointer, _int, _int)
 _ARGUMENTS: dict[str, list[object]] = {
     "dragoman_kernels": [_int, _pointer],
     "dragoman_widen": [ctypes.c_int64, _pointer, _pointer],
-    "dragoman_pack": [_pointer, _pointer, NextWeight, _pointer],
+    "dragoman_packed_bytes": [_pointer, _pointer],
+    "dragoman_pack": [_pointer, _pointer, NextWeight, _pointer, ctypes.c_int64, _pointer],
     "dragoman_let_go": [_pointer],
     "dragoman_new": [_pointer, _pointer, _pointer],
     "dragoman_delete": [_pointer],

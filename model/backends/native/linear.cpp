@@ -72,8 +72,7 @@ std::vector<const Kernels *> find_kernels() {
     return found;
 }
 
-void pack_floats(Linear &linear, const float *weight) {
-    linear.values.assign(static_cast<size_t>(linear.panels) * linear.depth * kLanes, 0.0f);
+void pack_floats(const Linear &linear, const float *weight) {
     for (int n = 0; n < linear.outputs; n++)
         for (int k = 0; k < linear.inputs; k++) {
             size_t place = static_cast<size_t>(n / kLanes) * linear.depth + k;
@@ -109,10 +108,7 @@ int32_t quantise_weights(const float *weights, int count, float most, int8_t *co
     return sum;
 }
 
-void pack_codes(Linear &linear, const float *weight) {
-    linear.codes.assign(static_cast<size_t>(linear.panels) * linear.depth * kLanes, 0);
-    linear.scale.assign(linear.panels * kLanes, 0.0f);
-    linear.offset.assign(linear.panels * kLanes, 0);
+void pack_codes(const Linear &linear, const float *weight) {
     std::vector<int8_t> codes(linear.depth, 0);
     for (int n = 0; n < linear.outputs; n++) {
         const float *row = weight + static_cast<size_t>(n) * linear.inputs;
@@ -121,7 +117,7 @@ void pack_codes(Linear &linear, const float *weight) {
         linear.scale[n] = most / 127.0f;
         linear.offset[n] = 128 * quantise_weights(row, linear.inputs, most, codes.data());
         size_t panel = static_cast<size_t>(n / kLanes) * linear.depth * kLanes;
-        int8_t *packed = linear.codes.data() + panel + n % kLanes * 4;
+        int8_t *packed = linear.codes + panel + n % kLanes * 4;
         for (int k = 0; k < linear.depth; k += 4)
             std::memcpy(packed + static_cast<size_t>(k) * kLanes, codes.data() + k, 4);
     }
@@ -141,11 +137,15 @@ size_t lane_of(int output, int fours) {
     return (static_cast<size_t>(output / kLanes) * fours * kLanes + output % kLanes) * 4;
 }
 
-void select_codes(const Linear &from, const int32_t *outputs, Linear &to) {
+void keep_by_output(const Linear &linear) {
+    int fours = linear.depth / 4;
+    for (int n = 0; n < linear.outputs; n++)
+        copy_fours(&linear.codes[lane_of(n, fours)], kLaneBytes,
+                   &linear.by_output[static_cast<size_t>(n) * linear.depth], 4, fours);
+}
+
+void select_codes(const Linear &from, const int32_t *outputs, const Linear &to) {
     int fours = from.depth / 4;
-    to.codes.resize(to.bias.size() * to.depth);
-    to.scale.resize(to.bias.size());
-    to.offset.resize(to.bias.size());
     for (int n = 0; n < to.outputs; n++) {
         size_t source = outputs[n];
         copy_fours(&from.by_output[source * from.depth], 4, &to.codes[lane_of(n, fours)],
@@ -155,8 +155,7 @@ void select_codes(const Linear &from, const int32_t *outputs, Linear &to) {
     }
 }
 
-void select_floats(const Linear &from, const int32_t *outputs, Linear &to) {
-    to.values.resize(to.bias.size() * to.depth);
+void select_floats(const Linear &from, const int32_t *outputs, const Linear &to) {
     auto lane = [&](int output) { return lane_of(output, to.depth) / sizeof(float); };
     for (int n = 0; n < to.outputs; n++)
         copy_fours(&from.values[lane(outputs[n])], kLaneBytes, &to.values[lane(n)], kLaneBytes,
@@ -170,37 +169,46 @@ const std::vector<const Kernels *> &usable_kernels() {
     return usable;
 }
 
-Linear pack(const float *weight, const float *bias, int outputs, int inputs, bool is_quantised) {
+Linear lay_out(Arena &arena, int outputs, int inputs, bool is_quantised, bool is_selectable) {
     Linear linear;
     linear.inputs = inputs;
     linear.outputs = outputs;
     linear.panels = rounded_up(outputs, kLanes) / kLanes;
     linear.depth = is_quantised ? rounded_up(inputs, kDepthStep) : inputs;
     linear.is_quantised = is_quantised;
-    linear.bias.assign(linear.panels * kLanes, 0.0f);
-    std::copy(bias, bias + outputs, linear.bias.begin());
-    is_quantised ? pack_codes(linear, weight) : pack_floats(linear, weight);
+    size_t lanes = static_cast<size_t>(linear.panels) * kLanes;
+    linear.bias = arena.take<float>(lanes);
+    if (!is_quantised) {
+        linear.values = arena.take<float>(lanes * linear.depth);
+        return linear;
+    }
+    linear.codes = arena.take<int8_t>(lanes * linear.depth);
+    linear.scale = arena.take<float>(lanes);
+    linear.offset = arena.take<int32_t>(lanes);
+    if (is_selectable)
+        linear.by_output = arena.take<int8_t>(static_cast<size_t>(outputs) * linear.depth);
     return linear;
 }
 
-void keep_by_output(Linear &linear) {
-    if (!linear.is_quantised) return;
-    int fours = linear.depth / 4;
-    linear.by_output.resize(static_cast<size_t>(linear.outputs) * linear.depth);
-    for (int n = 0; n < linear.outputs; n++)
-        copy_fours(&linear.codes[lane_of(n, fours)], kLaneBytes,
-                   &linear.by_output[static_cast<size_t>(n) * linear.depth], 4, fours);
+Linear lay_out(Lines<char> &memory, int outputs, int inputs, bool is_quantised) {
+    Arena counted;
+    lay_out(counted, outputs, inputs, is_quantised);
+    memory.resize(std::max(memory.size(), counted.used()));
+    Arena arena(memory.data());
+    return lay_out(arena, outputs, inputs, is_quantised);
 }
 
-void select_outputs(const Linear &from, const int32_t *outputs, int count, Linear &to) {
-    to.inputs = from.inputs;
-    to.outputs = count;
-    to.panels = rounded_up(count, kLanes) / kLanes;
-    to.depth = from.depth;
-    to.is_quantised = from.is_quantised;
-    to.bias.resize(to.panels * kLanes);
+void pack(const float *weight, const float *bias, const Linear &linear) {
+    std::copy(bias, bias + linear.outputs, linear.bias);
+    linear.is_quantised ? pack_codes(linear, weight) : pack_floats(linear, weight);
+    if (linear.by_output) keep_by_output(linear);
+}
+
+Linear select_outputs(const Linear &from, const int32_t *outputs, int count, Lines<char> &memory) {
+    Linear to = lay_out(memory, count, from.inputs, from.is_quantised);
     for (int n = 0; n < count; n++) to.bias[n] = from.bias[outputs[n]];
     from.is_quantised ? select_codes(from, outputs, to) : select_floats(from, outputs, to);
+    return to;
 }
 
 void Scratch::make_room(int rows, int bytes) {

@@ -80,10 +80,9 @@ Network::Network(std::shared_ptr<const Weights> weights, const Room &room)
 
 void Network::normalise(const Norm &norm, const float *x, int rows, float *y) {
     size_t d = shape_.d_model;
-    const float *bias = norm.bias.empty() ? nullptr : norm.bias.data();
     spread_over_threads(rows, 8.0 * d, [&](int first, int last, int) {
         for (int i = first; i < last; i++)
-            kernels_.normalise(x + i * d, static_cast<int>(d), norm.gain.data(), bias, y + i * d);
+            kernels_.normalise(x + i * d, static_cast<int>(d), norm.gain, norm.bias, y + i * d);
     });
 }
 

@@ -55,7 +55,7 @@ void OutputLayer::make_room(int places) {
 void OutputLayer::set_shortlist(int slot, const int32_t *tokens, int count) {
     Shortlist &own = shortlists_[slot];
     own.tokens.assign(tokens, tokens + count);
-    select_outputs(layer_, tokens, count, own.layer);
+    own.layer = select_outputs(layer_, tokens, count, own.memory);
 }
 
 std::vector<OutputLayer::Group> OutputLayer::groups_of(const States &states) const {

@@ -39,7 +39,8 @@ class OutputLayer {
     // The tokens of a slot and their part of the layer.
     struct Shortlist {
         std::vector<int32_t> tokens;
-        Linear layer;
+        Lines<char> memory;
+        Linear layer;  // in that memory
     };
 
     // Rows that have the same tokens.

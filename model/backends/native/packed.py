@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.backends.memory import give_memory_back
+from model.backends.memory import Allocate, Memory, give_memory_back, own_memory
 from model.backends.native.library import (
     Mirrored,
     NextWeight,
@@ -17,11 +17,18 @@ from model.backends.native.library import (
     kernel_names,
     required_library,
 )
+from model.backends.native.placed_tables import (
+    DIRECTORY_BYTES,
+    put_tables,
+    table_bytes,
+    tables_in,
+)
 from model.backends.native.weights import Tables, WeightSupply, packed_weights, tables_of
 from model.decoding.decoder import Model
 from model.network.config import Activation
 
 ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2, "gelu_tanh": 3}
+_PACKED_BEFORE = NextWeight()
 _INTEGERS = (
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
     *("tgt_vocab_size", "is_pre_norm", "has_embedding_norm", "activation", "is_quantised"),
@@ -65,10 +72,10 @@ class PackedModel:
         self.config, self.shortlist = model.config, model.shortlist
         kernels = kernel_names().index(choose_instruction_set(instruction_set))
         try:
-            self._tables = tables_of(model.config, model.weights)
-            shape = _shape(model, is_quantised, kernels, self._tables)
-            weights = packed_weights(model.config, model.weights, self._tables, control_ids)
-            self.handle = _pack(shape, self._tables, WeightSupply(weights))
+            self._memory = _filled(own_memory, model, control_ids, is_quantised)
+            tables = tables_in(self._memory)
+            shape = _shape(model, is_quantised, kernels, tables)
+            self.handle = _packed(shape, tables, self._memory)
             """The library's pointer to the packed weights."""
         except MemoryError as error:
             raise MemoryError("the model's weights do not fit into memory") from error
@@ -76,15 +83,46 @@ class PackedModel:
         give_memory_back()
 
 
-def _pack(shape: _Shape, tables: Tables, supply: WeightSupply) -> ctypes.c_void_p:
-    packed, addresses = ctypes.c_void_p(), _Tables(*map(address, tables))
-    arguments = (ctypes.byref(shape), ctypes.byref(addresses), NextWeight(supply))
+def _filled(
+    allocate: Allocate, model: Model, control_ids: Sequence[int], is_quantised: bool
+) -> Memory:
+    """The directory of the tables, the packed weights, and the tables: all that networks read, the
+    same with every instruction set."""
+    read = tables_of(model.config, model.weights)
+    shape = _shape(model, is_quantised, 0, read)
+    end = DIRECTORY_BYTES + _packed_bytes(shape)
+    memory = allocate(end + table_bytes(read))
+    put_tables(read, memory, end)
+    tables = tables_in(memory)
+    del read
+    supply = WeightSupply(packed_weights(model.config, model.weights, tables, control_ids))
     try:
-        required_library().dragoman_pack(*arguments, ctypes.byref(packed))
+        packed = _packed(shape, tables, memory, NextWeight(supply))
     except Exception:
         if supply.error is not None:
             raise supply.error from None
         raise
+    required_library().dragoman_let_go(packed)
+    return memory
+
+
+def _packed_bytes(shape: _Shape) -> int:
+    num_bytes = ctypes.c_int64()
+    required_library().dragoman_packed_bytes(ctypes.byref(shape), ctypes.byref(num_bytes))
+    return num_bytes.value
+
+
+def _packed(
+    shape: _Shape, tables: Tables, memory: Memory, supply: object = _PACKED_BEFORE
+) -> ctypes.c_void_p:
+    """The library's pointer to weights in memory, which are packed there first if there is a
+    supply."""
+    packed, addresses = ctypes.c_void_p(), _Tables(*map(address, tables))
+    room = memory[DIRECTORY_BYTES:]
+    required_library().dragoman_pack(
+        *(ctypes.byref(shape), ctypes.byref(addresses), supply),
+        *(address(room), len(room), ctypes.byref(packed)),
+    )
     return packed
 
 

@@ -1,4 +1,5 @@
-// A Transformer's weights, packed once and then only read: by any number of networks.
+// A Transformer's weights, packed once and then only read: by any number of networks, and of
+// processes that share the memory.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,8 @@ inline float widened(uint16_t half) {
 
 // A norm without bias takes no mean either: it divides by the root mean square.
 struct Norm {
-    std::vector<float> gain, bias;
-    explicit operator bool() const { return !gain.empty(); }  // whether there is such a norm
+    float *gain = nullptr, *bias = nullptr;
+    explicit operator bool() const { return gain; }  // whether there is such a norm
 };
 
 struct Embedding {
@@ -75,8 +76,9 @@ struct DecoderLayer {
 };
 
 struct Weights {
-    // Throws std::bad_alloc if there is no room, std::runtime_error if a weight cannot be had.
-    Weights(const Shape &shape, const Tables &tables, NextWeight next);
+    // Weights that lie in the arena, where all numbers are 0 before. With `next` null they are packed
+    // there already, or only counted. Throws std::runtime_error if a weight cannot be had.
+    Weights(const Shape &shape, const Tables &tables, Arena &arena, NextWeight next);
 
     Shape shape;
     Embedding source, target;
@@ -85,3 +87,6 @@ struct Weights {
     Norm encoder_norm, decoder_norm;
     Linear output;
 };
+
+// The bytes of an arena for the weights of this shape.
+size_t packed_bytes(const Shape &shape);
