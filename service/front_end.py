@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 
+from model.backends.shared_files import SharedFiles
 from service.app import create_app_over, drain
 from service.observability.metrics import Metrics
 from service.processes.control import ChildEnd
@@ -26,11 +27,12 @@ def run_front_end(
     num_front_ends: int,
     listeners: list[socket.socket],
     line: ChildEnd,
+    files: SharedFiles | None = None,
 ) -> int:
     """Serve until the parent says to drain -> the exit code. Raises StartupError.
 
     `name`: of the process; `models`: what the engines have from the start; `engines`: the settings
-    of each, by name; `num_front_ends`: with this one.
+    of each, by name; `num_front_ends`: with this one; `files`: where the engines have weights once.
     """
     metrics = Metrics()
     hub = RemoteHub(metrics) if num_front_ends > 1 else None
@@ -41,7 +43,7 @@ def run_front_end(
         server.begin_drain()
 
     commands = {DRAIN: begin_drain}
-    remote = RemoteModels(settings, models, metrics, name, engines, line, commands, hub)
+    remote = RemoteModels(settings, models, metrics, name, engines, line, commands, hub, files)
     commons = None if hub is None else hub.commons(settings)
     app = create_app_over(settings, remote, metrics, commons)
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)

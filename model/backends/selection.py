@@ -21,6 +21,7 @@ from model.decoding.utf8 import Utf8Tables
 from model.network.config import AttentionHead
 
 if TYPE_CHECKING:
+    from model.backends.shared_files import SharedFiles
     from model.network.transformer import Transformer
 
 Backend = Literal["native", "eager", "graphs"]
@@ -98,15 +99,16 @@ def prepare(
     precision: Precision,
     backend: Backend | None,
     instruction_set: str | None = None,
+    shared: SharedFiles | None = None,
 ) -> Transformer | PackedModel:
     """The form of a model that several runners of a device share; arguments as for `make_decoder`,
-    and the instruction set of the native backend as of `choose_instruction_set`.
+    and the instruction set and `shared` of the native backend as of `PackedModel`.
 
     Raises MemoryError if it does not fit."""
     if isinstance(model, PackedModel):
         return model
     if (backend or resolve_backend("auto", _kind(model), precision)) == "native":
-        return PackedModel(model, control_ids, precision == "int8", instruction_set)
+        return PackedModel(model, control_ids, precision == "int8", instruction_set, shared)
     from model.backends.pytorch.decoder import load
 
     return load(model, precision)

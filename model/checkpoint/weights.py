@@ -55,6 +55,11 @@ class StoredWeights(Mapping[str, Floats]):
                     f"{', '.join(_DTYPES)}"
                 )
 
+    @property
+    def identity(self) -> str:
+        """Of the file with its contents."""
+        return f"{self._path.resolve()} {self._version}"
+
     def __getitem__(self, name: str) -> Floats:
         shape, described = self.shapes[name], self._header[name]
         try:

@@ -18,6 +18,7 @@ from service.settings.reading import read_settings
 from service.signals import end_at_once_on_sigterm
 
 if TYPE_CHECKING:
+    from model.backends.shared_files import SharedFiles
     from service.models.loading import LoadedModel
     from service.observability.logs import LogStream
     from service.processes.topology import Topology
@@ -144,23 +145,27 @@ def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
     directory = spool_directory(settings)  # one for all processes
     settings = settings.model_copy(update={"documents_dir": directory})
     engines = {f"engine-{i}": own for i, own in enumerate(topology.engines)}
+    files = _shared_files(settings, topology)
 
     def engine(name: str, line: ChildEnd) -> int:
         _begin(name)
-        return run_engine(engines[name], shared, line)
+        return run_engine(engines[name], shared, line, files)
 
     def front_end(name: str, line: ChildEnd) -> int:
         _begin(name)
         own = settings_of_front_end(settings, num_front_ends)
-        return run_front_end(name, own, models, engines, num_front_ends, listeners[name], line)
+        own_listeners = listeners[name]
+        return run_front_end(name, own, models, engines, num_front_ends, own_listeners, line, files)
 
     def hub(name: str, line: ChildEnd) -> int:
         _begin(name)
         return run_hub(name, settings, [model.name for model in models], [*engines], line)
 
     def _begin(name: str) -> None:
-        """Log under this name, and close what others listen on."""
+        """Log under this name, and close what others listen on or share."""
         _log_to(settings, process=name)
+        if files is not None and name not in engines:
+            files.close()
         for other in listeners.keys() - {name}:
             for one in set(listeners[other]) - set(listeners.get(name, ())):
                 one.close()
@@ -173,6 +178,20 @@ def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
         children.append(Child(HUB, hub, "hub"))
     children += [Child(name, front_end, "front end") for name in listeners]
     return Supervisor(children, [one for own in listeners.values() for one in own]).run
+
+
+def _shared_files(settings: Settings, topology: Topology) -> SharedFiles | None:
+    """Where several engines have the weights of models on demand once."""
+    from model.backends.shared_files import SharedFiles
+
+    count = len(topology.engines)
+    if settings.models_dir is None or count == 1 or not topology.shares_weights:
+        return None
+    try:
+        return SharedFiles(count)
+    except OSError as error:
+        _logger.warning("each engine has its own weights of models on demand: %s", error)
+        return None
 
 
 def _log_to(settings: Settings, stream: LogStream | None = None, process: str = "") -> None:

@@ -33,6 +33,7 @@ from service.translation.study.inspection import InspectedModel
 from service.translation.translator import TranslationModel
 
 if TYPE_CHECKING:
+    from model.backends.shared_files import SharedFiles
     from model.checkpoint import CheckpointInfo, StoredCheckpoint
     from model.decoding.decoder import Capacity
     from service.models.runners import ModelPlacement, RunnerFactory
@@ -72,12 +73,14 @@ class LoadedModel(TranslationModel):
 
 @dataclass(frozen=True)
 class ModelPlan:
-    """A checkpoint by its description alone: what serving it takes."""
+    """A checkpoint by its description alone: what serving it takes. `shared`: where processes have
+    its weights once."""
 
     path: Path
     info: CheckpointInfo
     placement: ModelPlacement
     settings: Settings
+    shared: SharedFiles | None = None
 
     @property
     def max_source_tokens(self) -> int:
@@ -95,12 +98,15 @@ class ModelPlan:
         return list(zip(capacities, itertools.cycle(self.placement.devices), strict=False))
 
     def needed_bytes(self, sizes: Sizes) -> Counter[str]:
-        """Memory of full workers by device; those of a device share the weights."""
+        """Memory of full workers by device; those of a device share the weights. Of weights that
+        processes share, each counts its part."""
         from service.models.runners import runner_bytes, weights_bytes
 
         architecture, placement = self.info.architecture, self.placement
         workers = self.workers(sizes)
-        needed = Counter({device: weights_bytes(architecture, placement) for _, device in workers})
+        weights = weights_bytes(architecture, placement)
+        weights //= self.shared.num_sharers if self.shared else 1
+        needed = Counter({device: weights for _, device in workers})
         for capacity, device in workers:
             widest = self.settings.max_beam_size
             needed[device] += runner_bytes(architecture, placement, capacity, widest)
@@ -129,15 +135,19 @@ class ModelPlan:
         return max(self.needed_bytes(sizes).values())
 
 
-def plan_model(path: Path, info: CheckpointInfo, settings: Settings) -> ModelPlan:
+def plan_model(
+    path: Path, info: CheckpointInfo, settings: Settings, shared: SharedFiles | None = None
+) -> ModelPlan:
     """What serving a checkpoint takes on this machine. Raises StartupError."""
-    return ModelPlan(path, info, placement_of(settings), settings)
+    return ModelPlan(path, info, placement_of(settings), settings, shared)
 
 
-def plan_elsewhere(path: Path, info: CheckpointInfo, settings: Settings) -> ModelPlan:
+def plan_elsewhere(
+    path: Path, info: CheckpointInfo, settings: Settings, shared: SharedFiles | None = None
+) -> ModelPlan:
     """The same, for a process whose engines are in others. Of a GPU it is an estimate, in the usual
     precision."""
-    return ModelPlan(path, info, _placement_elsewhere(settings), settings)
+    return ModelPlan(path, info, _placement_elsewhere(settings), settings, shared)
 
 
 def memory_limit(settings: Settings) -> int:
@@ -202,10 +212,12 @@ def describe(path: Path, settings: Settings) -> TranslationModel:
     )
 
 
-def open_within(path: Path, settings: Settings, limit: int) -> Callable[[], LoadedModel]:
+def open_within(
+    path: Path, settings: Settings, limit: int, shared: SharedFiles | None
+) -> Callable[[], LoadedModel]:
     """Check a checkpoint of a store -> what loads it, in sizes for the memory limit. Both raise
     ValueError or OSError, among them CheckpointError for damaged files."""
-    opened = _opened(path, settings)
+    opened = _opened(path, settings, shared)
     return lambda: _load_model(opened, opened.settled_plan().sizes_within(limit))
 
 
@@ -235,7 +247,7 @@ def _open_model(path: Path, settings: Settings) -> _OpenedModel:
         raise StartupError(str(error)) from error
 
 
-def _opened(path: Path, settings: Settings) -> _OpenedModel:
+def _opened(path: Path, settings: Settings, shared: SharedFiles | None = None) -> _OpenedModel:
     """Raises ValueError or OSError."""
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
@@ -243,8 +255,9 @@ def _opened(path: Path, settings: Settings) -> _OpenedModel:
 
     placement, path = placement_of(settings), resolve_checkpoint(path)
     checkpoint = open_checkpoint(path, placement.devices[0])
-    factory = RunnerFactory(checkpoint, placement, settings.max_beam_size)
-    return _OpenedModel(ModelPlan(path, checkpoint.info, placement, settings), checkpoint, factory)
+    factory = RunnerFactory(checkpoint, placement, settings.max_beam_size, shared)
+    plan = ModelPlan(path, checkpoint.info, placement, settings, shared)
+    return _OpenedModel(plan, checkpoint, factory)
 
 
 def _choose_sizes(

@@ -36,6 +36,7 @@ from model.trials.step_timing import measure_step_cost
 from service.translation.second_translation import LEAST_BEAM
 
 if TYPE_CHECKING:
+    from model.backends.shared_files import SharedFiles
     from model.network.transformer import Transformer
 
 _logger = logging.getLogger(__name__)
@@ -85,10 +86,12 @@ class RunnerFactory:
         checkpoint: StoredCheckpoint,
         placement: ModelPlacement,
         max_beam_size: int,
+        shared: SharedFiles | None = None,
     ) -> None:
+        """`shared`: as of `PackedModel`."""
         self.placement = placement
         self._checkpoint = checkpoint
-        self._max_beam_size = max_beam_size
+        self._max_beam_size, self._shared = max_beam_size, shared
         self._control_ids = checkpoint.tokenizer.control_ids()
         self._step_cost: StepCost | None = None
         self._weights: dict[tuple[str, Precision], Transformer | PackedModel] = {}
@@ -176,9 +179,8 @@ class RunnerFactory:
         key = device, precision
         if key not in self._weights:
             stored = self._checkpoint.model.on(device)
-            self._weights[key] = prepare(
-                stored, self._control_ids, precision, backend, self.placement.instruction_set
-            )
+            own = (precision, backend, self.placement.instruction_set, self._shared)
+            self._weights[key] = prepare(stored, self._control_ids, *own)
         return self._weights[key]
 
     def _plain(self, device: str, precision: Precision) -> list[Finished]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from model.backends.shared_files import SharedFiles
 from model.checkpoint import CheckpointInfo
 from service import __version__
 from service.engine.engine import Engine, EngineLimits
@@ -66,12 +67,14 @@ class ModelVersion(NamedTuple, Generic[ServedT]):
 
 class ModelShare(NamedTuple):
     """What a model has of the memory of its process. `limit`: bytes of all models of a store;
-    `num_pinned`: models beside these; `plan`: as `plan_model`."""
+    `num_pinned`: models beside these; `shared`: where processes have weights once; `plan`: as
+    `plan_model`."""
 
     settings: Settings
     limit: int
     num_pinned: int
-    plan: Callable[[Path, CheckpointInfo, Settings], ModelPlan] = plan_model
+    shared: SharedFiles | None = None
+    plan: Callable[[Path, CheckpointInfo, Settings, SharedFiles | None], ModelPlan] = plan_model
 
     @property
     def cache_bytes(self) -> int:
@@ -81,7 +84,7 @@ class ModelShare(NamedTuple):
 
     def num_bytes(self, stored: StoredModel) -> int:
         """Of a model of the store. Raises DoesNotFit or StartupError."""
-        plan = self.plan(stored.path, stored.info, self.settings)
+        plan = self.plan(stored.path, stored.info, self.settings, self.shared)
         return plan.num_bytes(plan.sizes_within(self.limit)) + self.cache_bytes
 
 
@@ -134,7 +137,8 @@ class LocalVersions:
         return self._share.num_bytes(stored)
 
     def _open(self, store: ModelStore, stored: StoredModel) -> Callable[[], LocalTranslator]:
-        load = open_within(stored.path, self._share.settings, self._share.limit)
+        share = self._share
+        load = open_within(stored.path, share.settings, share.limit, share.shared)
         store.require_current(stored)
         store.note_use(stored.name)
         return lambda: self.serve(load())

@@ -8,6 +8,7 @@ from math import inf
 from pathlib import Path
 
 from model.backends.device_lost import DeviceLost
+from model.backends.shared_files import SharedFiles
 from model.checkpoint import CheckpointError, read_info
 from service.engine.engine import Engine
 from service.models.loading import LoadedModel, StartupError, memory_limit
@@ -28,13 +29,20 @@ class EngineModels:
     """Models that are there from the start, by name, and those of a store that front ends want.
     Used on the event loop."""
 
-    def __init__(self, settings: Settings, pinned: Sequence[LoadedModel], metrics: Metrics) -> None:
-        """`pinned`: those from the start. Raises StartupError."""
+    def __init__(
+        self,
+        settings: Settings,
+        pinned: Sequence[LoadedModel],
+        metrics: Metrics,
+        files: SharedFiles | None = None,
+    ) -> None:
+        """`pinned`: those from the start; `files`: for the weights of the others. Raises
+        StartupError."""
         self._metrics, self._preload = metrics, settings.preload
         self._store = ModelStore(settings.models_dir) if settings.models_dir else None
         num_bytes = sum(model.num_bytes for model in pinned)
         limit = memory_limit(settings) if self._store else num_bytes
-        share = ModelShare(settings, limit, len(pinned))
+        share = ModelShare(settings, limit, len(pinned), files)
         self._versions = LocalVersions(share, metrics, niceness=0)
         self._pool = ModelPool[LocalTranslator](limit, settings.max_waiting_sentences, inf)
         own = [self._versions.of_setting(model).pooled for model in pinned]

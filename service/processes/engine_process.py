@@ -7,6 +7,7 @@ import gc
 import logging
 from collections.abc import Sequence
 
+from model.backends.shared_files import SharedFiles
 from service.models.loading import LoadedModel, load_models
 from service.models.served import Batches
 from service.observability.metrics import Metrics
@@ -21,14 +22,19 @@ from service.settings import Settings
 _logger = logging.getLogger(__name__)
 
 
-def run_engine(settings: Settings, pinned: Sequence[LoadedModel] | None, line: ChildEnd) -> int:
+def run_engine(
+    settings: Settings,
+    pinned: Sequence[LoadedModel] | None,
+    line: ChildEnd,
+    files: SharedFiles | None = None,
+) -> int:
     """Work until the parent ends it -> the exit code. `pinned`: models with weights that the
-    processes share; None: it loads its own. Raises StartupError."""
+    processes share; None: it loads its own. `files`: as of `EngineModels`. Raises StartupError."""
     if pinned is None:
         pinned = load_models(settings)
         _logger.info("it has %s in memory", ", ".join(model.summary for model in pinned))
     metrics = Metrics()
-    models = EngineModels(settings, pinned, metrics)
+    models = EngineModels(settings, pinned, metrics, files)
     gc.freeze()
     asyncio.run(_serve(models, metrics, line))
     return 0

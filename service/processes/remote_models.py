@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from logging import DEBUG
 
+from model.backends.shared_files import SharedFiles
 from service.engine.batch_loop import BatchEntry
 from service.errors import Draining, NotReady
 from service.models.loading import plan_elsewhere
@@ -46,18 +47,20 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
         line: ChildEnd,
         commands: Mapping[str, Callable[[], None]],
         hub: RemoteHub | None = None,
+        files: SharedFiles | None = None,
     ) -> None:
         """`pinned`: what the engines have from the start; `own_name`: of this process, in metrics;
         `engines`: the settings of each engine process, all of which it waits for at first. `line`:
         to the parent, which connects the processes and gives `commands`; `hub`: what gives the
-        metrics, if there are several front ends. Raises StartupError."""
+        metrics, if there are several front ends; `files`: where the engines have weights once.
+        Raises StartupError."""
         self._metrics, self._own_name = metrics, own_name
         self._line, self._commands, self._hub = line, commands, hub
         self._processes = EngineProcesses([*engines], self._lose)
         self._gathered = GatheredMetrics([*engines], lambda: self.pool.engines)
         of_one = next(iter(engines.values()))
         limit_of_one = of_one.memory_limit or sys.maxsize  # engines on a GPU know theirs
-        share = ModelShare(of_one, limit_of_one, len(pinned), plan_elsewhere)
+        share = ModelShare(of_one, limit_of_one, len(pinned), files, plan_elsewhere)
         self._versions = RemoteVersions(share, len(engines), metrics, self._processes)
         store = ModelStore(settings.models_dir) if settings.models_dir else None
         own = [*map(self._versions.of_setting, pinned)]

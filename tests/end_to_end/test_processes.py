@@ -24,7 +24,7 @@ from tests.service.fakes import until
 ENDS_SECONDS = 2
 ONE_MODEL_FITS = (
     *("--max-slots", "4", "--max-rows", "16", "--max-beam-size", "4", "--cache-bytes", "0"),
-    *("--memory-limit", "200000000"),
+    *("--memory-limit", "120000000"),
 )
 """Into each of two engines."""
 MORNING, RIGHT = {"q": "Good morning.", **FIELDS}, {"translatedText": "Guten Morgen."}
@@ -190,6 +190,48 @@ def test_whatever_dies_models_on_demand_answer_right(tmp_path: Path) -> None:
         assert process.gauge("dragoman_model_evictions_total") > 0
         process.popen.terminate()
         assert process.ended(within_seconds=30)[0] == 0
+
+
+def weights_of(pid: int) -> set[str]:
+    """The shared files of weights that a process has in memory."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+        lines = Path(f"/proc/{pid}/maps").read_text("utf-8").splitlines()
+        return {line.split()[4] for line in lines if "dragoman-weights" in line}
+    return set()
+
+
+def num_shared(process: Process) -> int:
+    """The shared files of weights that take memory."""
+    files = Path(f"/proc/{process.popen.pid}/fd").iterdir()
+    return sum(file.stat().st_blocks > 0 for file in files if "weights" in os.readlink(file))
+
+
+def test_models_on_demand_have_weights_in_memory_once_and_leave_with_the_last_engine(
+    tmp_path: Path,
+) -> None:
+    """Of two models one fits. An engine that comes back reads what the other has."""
+    store = ModelStore(tmp_path)
+    for name in ("zh-en", "en-de"):
+        put(store, name)
+    options = ("--models-dir", str(tmp_path), "--engines", "2", "--front-ends", "2")
+
+    def are_shared() -> bool:
+        told = [found for pid in process.pids if (found := weights_of(pid))]
+        return len(told) == 2 and told[0] == told[1] and num_shared(process) == len(told[0]) == 1
+
+    with server(*options, "--threads", "2", *ONE_MODEL_FITS) as process:
+        process.wait_until_ready()
+        engine = pid_of(process, "engine-0")
+        for texts in (TO_GERMAN, TO_ENGLISH):
+            for text in texts[:4]:
+                assert process.translate(**text).status_code == 200
+            until(are_shared)
+        (before,) = weights_of(engine)
+        os.kill(engine, signal.SIGKILL)
+        until(lambda: not is_running(engine))
+        until(are_shared)
+        assert process.translate(**TO_ENGLISH[0]).status_code == 200
+        assert {before} in map(weights_of, process.pids)
 
 
 def test_no_process_stays_when_the_parent_is_killed(process: Process) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,8 +26,12 @@ from model.backends.native.placed_tables import (
     tables_in,
 )
 from model.backends.native.weights import Tables, WeightSupply, packed_weights, tables_of
+from model.checkpoint.weights import StoredWeights
 from model.decoding.decoder import Model
 from model.network.config import Activation
+
+if TYPE_CHECKING:
+    from model.backends.shared_files import SharedFiles
 
 ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2, "gelu_tanh": 3}
 _PACKED_BEFORE = NextWeight()
@@ -56,7 +62,7 @@ class _Tables(Mirrored):
 class PackedModel:
     """A packed copy of a model's weights: int8 if `is_quantised`, else float32.
 
-    It is read-only, so any number of networks share it, one thread each.
+    It is read-only, so any number of networks share it, one thread each, and of processes.
     """
 
     def __init__(
@@ -65,14 +71,21 @@ class PackedModel:
         control_ids: Sequence[int],
         is_quantised: bool,
         instruction_set: str | None = None,
+        shared: SharedFiles | None = None,
     ) -> None:
-        """`instruction_set`: as of `choose_instruction_set`. Raises ValueError if the CPU lacks it,
+        """`instruction_set`: as of `choose_instruction_set`; `shared`: where processes have the
+        weights of a stored model once. Raises ValueError if the CPU lacks the instruction set,
         MemoryError if the copy does not fit, WeightError for a bad weight, and any error of reading
         a weight."""
         self.config, self.shortlist = model.config, model.shortlist
         kernels = kernel_names().index(choose_instruction_set(instruction_set))
         try:
-            self._memory = _filled(own_memory, model, control_ids, is_quantised)
+            key = _key(model, control_ids, is_quantised)
+
+            def fill(allocate: Allocate) -> Memory:
+                return _filled(allocate, model, control_ids, is_quantised)
+
+            self._memory = shared.filled(key, fill) if shared and key else fill(own_memory)
             tables = tables_in(self._memory)
             shape = _shape(model, is_quantised, kernels, tables)
             self.handle = _packed(shape, tables, self._memory)
@@ -81,6 +94,14 @@ class PackedModel:
             raise MemoryError("the model's weights do not fit into memory") from error
         free_with(self, required_library().dragoman_let_go, self.handle)
         give_memory_back()
+
+
+def _key(model: Model, control_ids: Sequence[int], is_quantised: bool) -> bytes | None:
+    """What the packed weights of a stored model depend on."""
+    if not isinstance(model.weights, StoredWeights):
+        return None
+    what = (model.weights.identity, model.config, [*control_ids], is_quantised)
+    return sha256(repr((*what, model.shortlist is not None)).encode()).digest()
 
 
 def _filled(

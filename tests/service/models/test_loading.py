@@ -15,13 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.backends import memory
+from model.backends.memory import packed_bytes
 from model.backends.native import PackedModel, is_available
+from model.backends.shared_files import SharedFiles
 from model.checkpoint import open_checkpoint
 from model.network.config import ModelConfig
 from model.runner import Runner
 from service.corpora.text_parts import translate_parts
 from service.corpora.translators import translators_of
-from service.models.loading import LoadedModel, StartupError, load_models
+from service.models.loading import LoadedModel, StartupError, load_models, plan_model
 from service.models.runners import ModelPlacement, RunnerFactory
 from service.models.sizing import (
     Demand,
@@ -75,6 +77,15 @@ def test_all_workers_share_one_copy_of_the_weights_even_after_a_rebuild() -> Non
     runners = [make_runner() for make_runner in model.make_runners * 2]
     assert len(runners) == 4
     assert num_packed() - before == 1
+
+
+def test_weights_that_processes_share_count_once() -> None:
+    """In the sum of what all count."""
+    path, settings = BUNDLED[0], Settings(device="cpu", precision="int8")
+    info, sizes, files = open_checkpoint(path).info, Sizes(4, 16), SharedFiles(3)
+    own, shared = (plan_model(path, info, settings, one).num_bytes(sizes) for one in (None, files))
+    assert abs(3 * (own - shared) - 2 * packed_bytes(info.architecture, "int8")) <= 3
+    files.close()
 
 
 @pytest.mark.parametrize(
