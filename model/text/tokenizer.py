@@ -292,12 +292,11 @@ class Vocabulary:
         """How many characters of the text only bytes or the unknown piece stand for."""
         if self._characters.issuperset(text):
             return 0
-        return sum(not self._is_spelled(char) for char in text)
+        others = itertools.filterfalse(self._characters.__contains__, text)
+        return sum(not self._is_spelled(char) for char in others)
 
     def _is_spelled(self, char: str) -> bool:
-        """Whether pieces spell the character, or what the model normalises it to."""
-        if char in self._characters:
-            return True
+        """Whether pieces spell what the model normalises the character to."""
         if (known := self._other_characters.get(char)) is not None:
             return known
         (ids,) = self.encode([char])
