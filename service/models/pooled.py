@@ -64,17 +64,14 @@ class Resident(Generic[LoadedT]):
     used_seconds: float
     may_leave_seconds: float
     num_leases: int = 0
-    asked_seconds: float | None = None
+    is_leaving: bool = False
+    asked_seconds: float = -math.inf
     """When it was asked to leave."""
     is_gone: bool = False
 
-    @property
-    def is_leaving(self) -> bool:
-        return self.asked_seconds is not None
-
     def ask_to_leave(self) -> None:
-        if self.asked_seconds is None:
-            self.asked_seconds = time.monotonic()
+        if not self.is_leaving:
+            self.is_leaving, self.asked_seconds = True, time.monotonic()
 
     @property
     def last_seconds(self) -> float:
@@ -183,9 +180,9 @@ def ask_to_leave(residents: Sequence[Resident[LoadedT]]) -> float:
     """Give no more leases of the model whose last request is oldest, and of another if that does
     not leave soon -> the seconds until another may be asked."""
     now = time.monotonic()
-    asked = [one.asked_seconds for one in residents if one.asked_seconds is not None]
-    if asked and now < max(asked) + _PATIENCE_SECONDS:
-        return max(asked) + _PATIENCE_SECONDS - now
+    seconds = max(one.asked_seconds for one in residents) + _PATIENCE_SECONDS - now
+    if seconds > 0:
+        return seconds
     staying = [one for one in residents if not one.is_leaving]
     if closable := [one for one in staying if one.may_leave_seconds <= now]:
         min(closable, key=lambda resident: resident.last_seconds).ask_to_leave()

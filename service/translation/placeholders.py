@@ -180,7 +180,7 @@ def _by_rules(text: str) -> Iterator[Span]:
 def _with_marks(span: Span, text: str) -> Span:
     """With the marks of emphasis around it: **{x}**."""
     start, end = span
-    while 0 < start and end < len(text) and text[start - 1] == text[end] in _MARKS:
+    while start > 0 and end < len(text) and text[start - 1] == text[end] in _MARKS:
         start, end = start - 1, end + 1
     return Span(start, end)
 
