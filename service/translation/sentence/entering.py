@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 _NOUNS_IN_CAPITALS = frozenset({"de"})
-_ODD_WORDS = re.compile(r"[A-ZÀ-ÖØ-Þ](?:[A-ZÀ-ÖØ-Þ]|[a-z]{1,9}\.?\s?[-–+&]\s?[DFMSTW][a-z]{1,9}\b)")
-"""Two capitals, or what may be two days."""
+_ODD_WORDS = re.compile(
+    r"[A-ZÀ-ÖØ-Þ](?:[A-ZÀ-ÖØ-Þ]|[a-z]{1,9}\.?\s?[-–+&]\s?[DFMSTW][a-z]{1,9}\b)|\.[,;:!?…)\]]"
+)
+"""Two capitals, what may be two days, or a point that ends no sentence."""
 LastStage = Emphasis | Slashes | Spelled | Script
 """What `Entrance.last_stages` gives."""
 
@@ -107,9 +109,9 @@ class Entrance:
             stages.append(carriers)
             text = carriers.text
         is_aligned = self._is_aligned or bool(sentence.tags or terms)
-        if not sentence.is_plain and (self._changes_script or has_odd_words(text)):
-            stages += self.last_stages(text)
-            text = stages[-1].text if stages else text
+        if not sentence.is_plain and (last := self.last_stages(text)):
+            stages += last
+            text = last[-1].text
             is_aligned = is_aligned or any(isinstance(stage, Emphasis) for stage in stages)
         ids, options = self._encoder.ids(text), self._work.options
         source = SourceSentence(ids, options, self._work.job.ticket.is_streamed, prefix, is_aligned)
@@ -143,6 +145,8 @@ class Entrance:
         """The stages that a sentence enters last: of its words, and of its script."""
         language = self._work.source
         stages: list[LastStage] = []
+        if not (self._changes_script or has_odd_words(text)):
+            return stages
         if emphasis := enter_emphasis(text, language, self._count_pieces):
             stages.append(emphasis)
             text = emphasis.text

@@ -34,7 +34,7 @@ PARTS = st.sampled_from(
         *("The", "house", "is", "BIG", "NOW", "OPEN", "THE DOOR", "a", "dog.", "Mr.", "No", "!"),
         *("max.", "Approx.", "e. g.", "maximum", "MISC."),
         *("yes/no", "/", "VERY", "Never", "NASA", "NOT", "- ", "• ", "[ ] ", " > ", ":-)", "(yes)"),
-        *("Mon-Fri", "Sat./Sun. ", "Monday"),
+        *("Mon-Fri", "Sat./Sun. ", "Monday", "e.g., ", "i.e.: ", "(etc.) "),
         *("{0}", "%s", "a_b", "https://a.b/c", "€5", "3.5", "1,234", "<b>", "</b>", "**", "[x]"),
         *(
             "。",
@@ -57,6 +57,9 @@ TEXTS = st.one_of(
     st.lists(PARTS, max_size=10).map(" ".join),
     strange_texts,
 )
+OF_FEW_PARTS = st.lists(PARTS, min_size=1, max_size=3).flatmap(
+    lambda parts: st.lists(st.sampled_from(parts), max_size=24).map(" ".join)
+)
 SPELLED = st.characters(
     max_codepoint=0xFF,
     include_characters="老人去了海边的房子很大你好吗，、。！？",
@@ -75,12 +78,17 @@ TOKENIZERS = {reserved: tokenizer_of(reserved) for reserved in (0, 16)}
 
 
 def prepared(
-    text: str, reserved: int = 16, *, has_terms: bool = False, **fields: object
+    text: str,
+    reserved: int = 16,
+    *,
+    has_terms: bool = False,
+    limits: SentenceLimits = LIMITS,
+    **fields: object,
 ) -> tuple[Document, list[Entry]]:
     glossary = Glossary(TERMS) if has_terms else None
     job = TranslationJob([text], "en", "de", glossary=glossary, **fields)
     work = ModelJob(job, [text], [0], "en", "de", DecodingOptions())
-    (document,), entries = Preparation(TOKENIZERS[reserved], LIMITS, work).prepare()
+    (document,), entries = Preparation(TOKENIZERS[reserved], limits, work).prepare()
     return document, entries
 
 
@@ -113,6 +121,15 @@ def test_what_enters_leaves_as_it_was(text: str, reserved: int, has_terms: bool)
         assert not version.lost
         for source, target in linked(version, sentence.text):
             assert source.upper() == target.upper()
+
+
+@settings(deadline=None, max_examples=200)
+@given(OF_FEW_PARTS, st.booleans(), st.integers(16, 24))
+def test_no_sentence_is_longer_than_the_network_takes(
+    text: str, has_terms: bool, most: int
+) -> None:
+    _, entries = prepared(text, has_terms=has_terms, limits=SentenceLimits(most, 60, 8))
+    assert all(len(entry.source.ids) <= most for entry in entries)
 
 
 @pytest.mark.parametrize(
