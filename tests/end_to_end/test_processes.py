@@ -112,7 +112,8 @@ def test_limits_and_files_hold_across_front_ends_and_a_hub_that_dies_comes_back(
         url = process.translate_file("a.txt", b"Good morning.").json()["translatedFileUrl"]
         statuses += [httpx.get(url).status_code for _ in range(2)]
         assert set(statuses) == {200}
-        assert process.translate(**MORNING).json()["code"] == "too_many_requests"
+        more = [process.translate(**MORNING).json() for _ in range(3)]  # a minute may begin
+        assert more[-1].get("code") == "too_many_requests"
         counted = process.gauge("dragoman_requests_total")
         children = sorted(psutil.Process(process.popen.pid).children(), key=lambda one: one.pid)
         os.kill(children[1].pid, signal.SIGKILL)  # the hub starts after the engine

@@ -72,7 +72,6 @@ MODES = {
 }
 FEW = {
     "as described": (MODES["as described"], 8),
-    "as described without database": (MODES["as described without database"], 8),
     "with database": (Mode({"suggestions": True}, phases="fuzzing"), 3),
 }
 MANY = {name: (mode, max(1, CASES // len(MODES) // 40)) for name, mode in MODES.items()}

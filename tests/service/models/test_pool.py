@@ -28,7 +28,7 @@ from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
 from tests.service.models.far_engines import FarEngines, far_engines
 
 SEED = 3
-REQUESTS = 10_000
+REQUESTS = 4_000
 Load = Callable[[], None]
 
 
