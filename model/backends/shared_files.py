@@ -145,7 +145,6 @@ def _mapped(file: int) -> Memory:
 def _let_go(file: int) -> None:
     """Close it, and free its memory if nobody else uses it."""
     if _is_emptied(file):
-        fcntl.flock(
-            file, fcntl.LOCK_UN
-        )  # a mapping that is left, in an exception, has it open, too
+        # A mapping that an exception still holds has it open, too.
+        fcntl.flock(file, fcntl.LOCK_UN)
         os.close(file)

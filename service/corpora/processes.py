@@ -2,7 +2,8 @@
 
     this process ── texts ──> text processes ── ids ──> engine processes
 
-All are forks of this process and end with it. If one ends before, the run ends.
+All are forks of this process and end with it. If one ends before, what it works for fails, and the
+run ends; of an engine without work, the others do the rest.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import regex
 
 from model.text.spans import Span
-from service.documents.mail_parts import Part, decoded, line_end
-from service.documents.mail_text import Flow, mail_places
+from service.documents.mail_parts import MailPart, decoded, line_end
+from service.documents.mail_text import Flowed, mail_places
 from service.documents.pages import named_utf_8, page
 from service.documents.segments import (
     DecodedText,
@@ -71,7 +71,7 @@ class Mail:
         self._mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
         self._source = content[len(self._mark) :].decode("latin-1")
         self._languages: list[Edit] = []
-        whole = Part(self._source, Span(0, len(self._source)), _PLAIN)
+        whole = MailPart(self._source, Span(0, len(self._source)), _PLAIN)
         if not any(name in whole.fields for name in _USUAL):
             raise invalid("e-mail", "it does not begin with headers such as From and Subject")
         self._pieces = list(self._message(whole, 0))
@@ -88,7 +88,7 @@ class Mail:
         whole = DecodedText(self._source, _bytes)
         return self._mark + TextFile(whole, (), edits).rewrite([])
 
-    def _message(self, part: Part, depth: int) -> Iterator[_Piece]:
+    def _message(self, part: MailPart, depth: int) -> Iterator[_Piece]:
         if subject := part.fields.get("subject"):
             yield from self._subject(subject)
         yield from self._part(part, depth)
@@ -122,7 +122,7 @@ class Mail:
         header = Header(" ".join(text.split()), None if text.isascii() else "utf-8", 76, "Subject")
         yield Edit(*value, header.encode(linesep=line_end(self._source)))
 
-    def _part(self, part: Part, depth: int) -> Iterator[_Piece]:
+    def _part(self, part: MailPart, depth: int) -> Iterator[_Piece]:
         """Raises InvalidDocument."""
         kind = part.message.get_content_type()
         if kind in _SECURED:
@@ -131,33 +131,33 @@ class Mail:
         if depth > _MAX_DEPTH:
             raise invalid("e-mail", f"it is nested deeper than {_MAX_DEPTH} parts")
         if kind in _MESSAGES:
-            yield from self._message(Part(self._source, part.body, _PLAIN), depth + 1)
+            yield from self._message(MailPart(self._source, part.body, _PLAIN), depth + 1)
         elif part.message.get_content_maintype() == "multipart":
             self._languages += self._language(part)
             inner = _MESSAGES[0] if kind == "multipart/digest" else _PLAIN
             for span in part.parts():
-                yield from self._part(Part(self._source, span, inner), depth + 1)
+                yield from self._part(MailPart(self._source, span, inner), depth + 1)
         elif kind in (_PLAIN, _HTML) and not part.is_attached:
             self._languages += self._language(part)
             yield self._page(part) if kind == _HTML else self._plain(part)
 
-    def _language(self, part: Part) -> Iterator[Edit]:
+    def _language(self, part: MailPart) -> Iterator[Edit]:
         if value := part.fields.get("content-language"):
             yield Edit(*value, self._options.target)
 
-    def _page(self, part: Part) -> _Piece:
+    def _page(self, part: MailPart) -> _Piece:
         text = DecodedText(part.text(self._options.source), str.encode)
         return _Piece(
             page(text, self._options), functools.partial(part.edits, in_utf_8=named_utf_8)
         )
 
-    def _plain(self, part: Part) -> _Piece:
+    def _plain(self, part: MailPart) -> _Piece:
         text = part.text(self._options.source)
         if armour := _ARMOUR.search(text):
             raise InvalidDocument(_SIGNED if armour["signed"] else _ENCRYPTED)
         is_flowed = str(part.message.get_param("format")).lower() == "flowed"
         deletes_space = str(part.message.get_param("delsp")).lower() == "yes"
-        places = mail_places(text, Flow(deletes_space) if is_flowed else None)
+        places = mail_places(text, Flowed(deletes_space) if is_flowed else None)
         return _Piece(TextFile(DecodedText(text, str.encode), places), part.edits)
 
 

@@ -35,7 +35,7 @@ _QUOTED, _BASE64, _EIGHT_BIT = "quoted-printable", "base64", ("8bit", "binary")
 _LONGEST_LINE = 998
 
 
-class Part:
+class MailPart:
     """A message, or a part of one. `fields`: where the values of its header fields stand; `message`
     has them without a body."""
 

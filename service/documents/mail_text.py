@@ -32,7 +32,7 @@ _CODE = regex.compile(r"-----(?:BEGIN|END)\s|[!-~]{40,}+\s*+\Z")
 """A long address, or a line of a key."""
 
 
-class Flow(NamedTuple):
+class Flowed(NamedTuple):
     """`format=flowed`: a space at the end of a line joins it with the next one, and is part of the
     text unless `DelSp=yes`."""
 
@@ -61,7 +61,7 @@ class _Line(NamedTuple):
         return " " in self.text.strip()
 
 
-def mail_places(text: str, flow: Flow | None) -> Iterator[Place]:
+def mail_places(text: str, flow: Flowed | None) -> Iterator[Place]:
     """The paragraphs of a message."""
     blocks = itertools.groupby(
         _lines(text, flow), key=lambda line: (line.depth, line.is_code or not line.text.strip())
@@ -78,7 +78,7 @@ def mail_places(text: str, flow: Flow | None) -> Iterator[Place]:
                 yield Place(start, end, Segment(joined), write)
 
 
-def _lines(text: str, flow: Flow | None) -> Iterator[_Line]:
+def _lines(text: str, flow: Flowed | None) -> Iterator[_Line]:
     """Code are lines between fences, patches, and addresses and keys on lines of their own."""
     has_fences = text.count(_FENCE) % 2 == 0
     is_fenced = is_patch = is_soft = False
@@ -94,7 +94,7 @@ def _lines(text: str, flow: Flow | None) -> Iterator[_Line]:
         is_soft = flow is not None and content.endswith(" ")
 
 
-def _paragraphs(block: Sequence[_Line], flow: Flow | None) -> Iterator[Sequence[_Line]]:
+def _paragraphs(block: Sequence[_Line], flow: Flowed | None) -> Iterator[Sequence[_Line]]:
     """The paragraphs in lines of one depth that no blank line divides."""
     width = max([_NARROWEST, *(line.width for line in block if line.is_spaced)])
     first = 0
@@ -118,7 +118,7 @@ def _is_broken(last: _Line, line: _Line, width: int) -> bool:
     return is_full and not is_apart and not is_table
 
 
-def _joined(paragraph: Sequence[_Line], flow: Flow | None) -> str:
+def _joined(paragraph: Sequence[_Line], flow: Flowed | None) -> str:
     parts = []
     for last, line in itertools.pairwise(paragraph):
         text = last.text.rstrip()
@@ -127,7 +127,7 @@ def _joined(paragraph: Sequence[_Line], flow: Flow | None) -> str:
     return "".join([*parts, paragraph[-1].text.rstrip()])
 
 
-def _written(paragraph: Sequence[_Line], flow: Flow | None, text: str) -> str:
+def _written(paragraph: Sequence[_Line], flow: Flowed | None, text: str) -> str:
     """The translation, in lines as long as the paragraph's if that has several."""
     first, *others = paragraph
     if not others:

@@ -126,7 +126,7 @@ async def translate_upload(
     return sent, await until_disconnected(request, state.documents.finished(sent))
 
 
-class FileAnswer(StreamingResponse):
+class FileStream(StreamingResponse):
     """An open file, which is read only as fast as its client takes it, and closed at the end."""
 
     def __init__(self, content: BinaryIO, headers: Mapping[str, str], media_type: str) -> None:
@@ -140,7 +140,7 @@ class FileAnswer(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def file_answer(file: StoredFile, content: BinaryIO, media_type: str) -> FileAnswer:
+def file_answer(file: StoredFile, content: BinaryIO, media_type: str) -> FileStream:
     """The translation of a file, which no browser shows as a page of this server."""
     headers = {
         "Content-Disposition": _disposition(file),
@@ -148,7 +148,7 @@ def file_answer(file: StoredFile, content: BinaryIO, media_type: str) -> FileAns
         "Content-Security-Policy": "sandbox",
         "Cache-Control": "no-store",
     }
-    return FileAnswer(content, headers, media_type)
+    return FileStream(content, headers, media_type)
 
 
 def _disposition(file: StoredFile) -> str:

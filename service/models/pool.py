@@ -34,7 +34,7 @@ from service.models.pooled import (
     PooledModel,
     Reserve,
     Resident,
-    ask_to_leave,
+    ask_oldest_to_leave,
     cannot_load,
     changed,
     hold,
@@ -365,7 +365,7 @@ class ModelPool(Generic[LoadedT]):
             if idle := [resident for resident in residents if not resident.num_leases]:
                 await self._evict(min(idle, key=lambda resident: resident.last_seconds))
                 continue
-            seconds = ask_to_leave(residents)
+            seconds = ask_oldest_to_leave(residents)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._freed.wait()

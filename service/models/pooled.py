@@ -176,7 +176,7 @@ def measure(model: PooledModel[LoadedT], offered: Mapping[str, PooledModel[Loade
         model.metrics.forget_model()
 
 
-def ask_to_leave(residents: Sequence[Resident[LoadedT]]) -> float:
+def ask_oldest_to_leave(residents: Sequence[Resident[LoadedT]]) -> float:
     """Give no more leases of the model whose last request is oldest, and of another if that does
     not leave soon -> the seconds until another may be asked."""
     now = time.monotonic()

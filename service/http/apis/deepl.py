@@ -45,7 +45,7 @@ from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
 from service.http.translating import translate_texts
-from service.http.uploads import FileAnswer, read_upload, send_upload, sent_file
+from service.http.uploads import FileStream, read_upload, send_upload, sent_file
 from service.translation.job import AUTO, SplitSentences
 from service.translation.language.chinese import TRADITIONAL
 from service.translation.results import TranslationResult
@@ -381,7 +381,7 @@ async def document_result(request: Request, document_id: str) -> Response:
     documents.remove(document_id)
     suffix = posixpath.splitext(file.download_name)[1]
     headers = {"Content-Disposition": f'attachment; filename="translated{suffix}"'}
-    return FileAnswer(content, headers, "application/octet-stream")
+    return FileStream(content, headers, "application/octet-stream")
 
 
 async def _find_document(request: Request, document_id: str) -> StoredFile:
