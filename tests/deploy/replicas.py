@@ -256,12 +256,13 @@ def test_what_is_too_much_is_refused_with_503_and_retry_after(cluster: Cluster) 
     def ask(fields: dict[str, Any]) -> httpx.Response:
         return httpx.post(f"{cluster.url}/translate", json=fields, timeout=60)
 
-    for fields, cause in (
-        (SLOW, "sentences are waiting"),
-        (LONG_SENTENCE, "every replica is full"),
+    lists = [{**SHORT, "q": [f"{SENTENCE}{i}。" for i in range(n, 1920, 60)]} for n in range(60)]
+    for asked, cause in (
+        (lists, "sentences are waiting"),
+        ([LONG_SENTENCE] * 60, "every replica is full"),
     ):
         with ThreadPoolExecutor(60) as pool:
-            answers = list(pool.map(ask, [fields] * 60))
+            answers = list(pool.map(ask, asked))
         refused = [answer for answer in answers if answer.status_code == 503]
         assert {answer.status_code for answer in answers} == {200, 503}
         assert {answer.json()["code"] for answer in refused} == {"overloaded"}
