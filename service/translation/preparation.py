@@ -40,6 +40,7 @@ from service.translation.sentence.capitals import in_sentence_case, is_in_capita
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.document import Document, FlowCutter, Sentence
 from service.translation.sentence.entering import Entrance, Entry, has_odd_words
+from service.translation.sentence.rare_capitals import without_rare_capitals
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
 from service.translation.text_work import go_on
 
@@ -164,7 +165,9 @@ class Preparation:
     def _read(self, text: str) -> str:
         """The text in the characters that the network reads, of the same length."""
         text = in_half_width(text)
-        return to_simplified(text) if self.work.source == SIMPLIFIED else text
+        if self.work.source == SIMPLIFIED:
+            return to_simplified(text)
+        return without_rare_capitals(text, self.tokenizer, self.work.source)
 
     def _in_script(self, part: TextPart) -> TextPart:
         """A part of a Chinese text in the characters of the target."""

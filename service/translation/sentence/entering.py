@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from service.translation.sentence.capitals import Title, enter_capitals, enter_t
 from service.translation.sentence.carriers import Carriers, enter_carriers
 from service.translation.sentence.document import Sentence
 from service.translation.sentence.emphasis import Emphasis, enter_emphasis
+from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
 from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.slashes import Slashes, enter_slashes
 from service.translation.sentence.stages import Stage
@@ -34,7 +35,7 @@ _ODD_WORDS = re.compile(
     r"[A-ZÀ-ÖØ-Þ](?:[A-ZÀ-ÖØ-Þ]|[a-z]{1,9}\.?\s?[-–+&]\s?[DFMSTW][a-z]{1,9}\b)|\.[,;:!?…)\]]"
 )
 """Two capitals, what may be two days, or a point that ends no sentence."""
-LastStage = Emphasis | Slashes | Spelled | Script
+LastStage = Emphasis | Slashes | Spelled | RareCapitals | Script
 """What `Entrance.last_stages` gives."""
 
 
@@ -142,20 +143,12 @@ class Entrance:
         return enter_carriers(text, self._pair, self._tokenizer.reserved, kept, amounts)
 
     def last_stages(self, text: str) -> Sequence[LastStage]:
-        """The stages that a sentence enters last: of its words, and of its script."""
-        language = self._work.source
-        stages: list[LastStage] = []
-        if not (self._changes_script or has_odd_words(text)):
-            return stages
-        if emphasis := enter_emphasis(text, language, self._count_pieces):
-            stages.append(emphasis)
-            text = emphasis.text
-        if slashes := enter_slashes(text):
-            stages.append(slashes)
-            text = slashes.text
-        if spelled := enter_abbreviations(text, language):
-            stages.append(spelled)
-            text = spelled.text
+        """The stages that a sentence enters last: of its words, its letters and its script."""
+        stages: list[LastStage] = [*self._word_stages(text)] if has_odd_words(text) else []
+        text = stages[-1].text if stages else text
+        if rare := enter_rare_capitals(text, self._tokenizer, self._work.source):
+            stages.append(rare)
+            text = rare.text
         if self._changes_script:
             script = enter_script(
                 text,
@@ -165,6 +158,17 @@ class Entrance:
             )
             stages += [script] if script else []
         return stages
+
+    def _word_stages(self, text: str) -> Iterator[LastStage]:
+        """The stages of words in capitals, joined words and abbreviations."""
+        if emphasis := enter_emphasis(text, self._work.source, self._count_pieces):
+            yield emphasis
+            text = emphasis.text
+        if slashes := enter_slashes(text):
+            yield slashes
+            text = slashes.text
+        if spelled := enter_abbreviations(text, self._work.source):
+            yield spelled
 
     def _count_pieces(self, text: str) -> int:
         return len(self._encoder.ids(text))

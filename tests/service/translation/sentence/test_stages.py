@@ -24,6 +24,7 @@ from service.translation.sentence.capitals import enter_capitals, enter_title, i
 from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.emphasis import enter_emphasis
 from service.translation.sentence.entering import Entry
+from service.translation.sentence.rare_capitals import enter_rare_capitals
 from service.translation.sentence.slashes import enter_slashes
 from service.translation.sentence.stages import Stage, Version, leave
 from tests.fuzz.strings import texts as strange_texts
@@ -193,6 +194,20 @@ def test_emphasised_words_go_in_as_usual(language: str, text: str, usual: str | 
 
 @pytest.mark.parametrize(
     ("text", "apart"),
+RARE = ("Öffnen", "öffnen", "Öffne", "Österreichs", "Ölpreis", "Über", "Özil", "ÖPNV", "Tür", "!")
+
+
+@given(st.lists(st.sampled_from(RARE)).map(" ".join))
+def test_capitals_that_the_vocabulary_lacks_go_in_small_and_come_back(text: str) -> None:
+    tokenizer = tokenizer_of(16)
+    stage = enter_rare_capitals(text, tokenizer, "de")
+    read = stage.text if stage else text
+    names = {"Özil", "ÖPNV"}
+    assert all(word in names for word in read.split() if tokenizer.count_unspelled(word))
+    assert stage is None or stage.leave(Version(stage.text)) == Version(text)
+    assert enter_rare_capitals(text, tokenizer, "en") is None
+
+
     [
         ("his/her dog", "his / her dog"),
         ("cat/dog/bird", "cat / dog / bird"),
