@@ -28,6 +28,8 @@ _SMALL = regex.compile(r"\p{Ll}")
 _LETTER = regex.compile(r"\p{L}")
 _LEAST_FREQUENCY = 4.0
 """Of a word as it is usually written, as of ShortTexts."""
+_LEAST_LONG, _LEAST_OF_PIECE = 8, 2.4
+"""Letters of a long word, and of each of its pieces on average."""
 _NAMES = {
     "de": """
         ALTER AM ARM BLOB BUS DES ELF ERROR ES FALSE FORMAT GAR IM IN INDEX INTEGER LAST MAIL MIT
@@ -93,7 +95,7 @@ def _find(text: str, language: str, count: Callable[[str], int]) -> Iterator[_Wo
     """The words that the network knows better in small letters, or with a capital as German nouns
     and first words. Of words side by side all must be of the language."""
     for run in _RUN.finditer(text):
-        if not all(_is_usual(word, language) for word in run.group().split()):
+        if not all(_is_usual(word, language, count) for word in run.group().split()):
             continue
         for match in _WORD.finditer(text, *run.span()):
             small = in_small_letters(match.group())
@@ -105,7 +107,13 @@ def _find(text: str, language: str, count: Callable[[str], int]) -> Iterator[_Wo
                 yield _Word(Span(*match.span()), usual)
 
 
-def _is_usual(word: str, language: str) -> bool:
-    """Whether the letters are a word of the language, and nothing else."""
-    frequency = ShortTexts.load().frequency(in_small_letters(word), language)
-    return word not in _KNOWN_NAMES[language] and frequency >= _LEAST_FREQUENCY
+def _is_usual(word: str, language: str, count: Callable[[str], int]) -> bool:
+    """Whether the letters are a word of the language, and nothing else. A long one is no acronym,
+    and few pieces make no name."""
+    if word in _KNOWN_NAMES[language]:
+        return False
+    small = in_small_letters(word)
+    if ShortTexts.load().frequency(small, language) >= _LEAST_FREQUENCY:
+        return True
+    num_pieces = min(count(small), count(match_case(small, "Aa"))) - count("")
+    return len(word) >= max(_LEAST_LONG, _LEAST_OF_PIECE * num_pieces)
