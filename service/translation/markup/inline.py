@@ -5,27 +5,39 @@ and branches of ICU messages."""
 from __future__ import annotations
 
 import functools
+import html
+import html.entities
 import itertools
 from collections.abc import Iterator, Sequence, Set
 
 import regex
 
 from model.text.spans import Span
-from service.translation.markup.elements import pair_tags
+from service.translation.markup.elements import is_block, pair_tags
 from service.translation.markup.flow import FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token
 from service.translation.placeholders import find_kept
 
 _LINE_BREAK = r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)"
-_ESCAPED = r"""(?:\\(?:(?P<char>[%&$\#_{}]|(?<=\p{L}\\)'(?=\p{L}))|(?P<space>[nrt])(?![a-z])
+_LETTERS = "|".join(
+    name.removesuffix(";")
+    for name, char in html.entities.html5.items()
+    if name[-1] == ";" and "À" <= char <= "ſ" and char.isalpha()
+)
+_LETTER_ENTITY = rf"&(?:{_LETTERS}|\#(?:19[2-9]|2[0-4]\d|25[0-5])|\#[xX][C-Fc-f][\dA-Fa-f]);"
+_ESCAPED = (
+    r"""(?:\\(?:(?P<char>[%&$\#_{}]|(?<=\p{L}\\)'(?=\p{L}))|(?P<space>[nrt])(?![a-z])
     |(?P<space>n)(?<=[\w.,;:!?)"'%}]\\n)(?<!(?:(?<![^\W_])(?:[A-Za-z]:|\.{1,2})|[/\\](?!n|r\\)[\w.-]*
         |\b[A-Z]{2,})\\n)(?![\w-]*+(?:\.\w|[/\\](?!n|r\\))))
-    |(?<=\p{L})&(?:\#0?39|\#x27|apos|rsquo|\#8217);(?=\p{L}))"""
+    |(?<=\p{L})&(?:\#0?39|\#x27|apos|rsquo|\#8217);(?=\p{L})
+    |"""
+    + f"{_LETTER_ENTITY})"
+)
 _WRITTEN, _WRITTEN_OR_BREAK = (
     regex.compile(pattern, regex.X) for pattern in (_ESCAPED, f"{_ESCAPED}|{_LINE_BREAK}")
 )
-"""Characters that are written with a backslash, as in It\\'s and 100\\%, or as It&#39;s, and single
-line breaks. src\\new is a path."""
+"""Characters that are written with a backslash, as in It\\'s and 100\\%, or as It&#39;s and
+Gr&ouml;&szlig;e, and single line breaks. src\\new is a path."""
 _SPACES = {"n": "\n", "r": "\r", "t": "\t"}
 _LINK = regex.compile(
     r"(?<!\\)!?\[(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]\n]{1,400}+)"
@@ -49,10 +61,11 @@ _MARK = regex.compile(
     |(?P<left>&lt;)(?P<end>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>&\n]*+)?(?P<empty>/)?&gt;
     |(?P<left>\{\{?|\[)(?P<end>/)?(?P<name>[\w.$@-]{1,40}+)(?:=[^\[\]{}\n]{1,80})?(?:\}\}?|\])
     |(?P<left>%)(?:\d\$)?[sd@]
-    |(?P<left>(?P<emphasis>\*{1,3}+|(?<!_)_(?!_)|~{1,2}+|==|\|\||'{2,3}+))""",
+    |(?P<left>(?P<emphasis>(?<!\\)(?<!\\\*)\*{1,3}+|(?<!_)_(?!_)|~{1,2}+|==|\|\||'{2,3}+))""",
     regex.X,
 )
 """A mark that may be a tag. Reserved pieces such as ⟦<1>⟧ contain none."""
+_BEFORE_BLOCK = regex.compile(r"[\w>;:.!?。！？]")
 _NAMED = frozenset({"<", "&lt;", "["})
 """How marks begin that are tags only if one of their name ends them."""
 
@@ -78,10 +91,24 @@ def text_flow(
     position = 0
     for number, (token, partner) in enumerate(_pairs(text, find, is_spaced)):
         _add(builder, odd, mixed, is_spaced, text[position : token.start])
+        is_break = _is_break(token, text)
+        if is_break and token.kind is Kind.START:
+            builder.add_written("\n", "")
         builder.add_tag((text[token.start : token.end],), number, partner)
+        if is_break and token.kind is Kind.END:
+            builder.add_written("\n", "")
         position = token.end
     _add(builder, odd, mixed, is_spaced, text[position:])
     return builder.build()
+
+
+def _is_break(tag: Token, text: str) -> bool:
+    """Whether the tag of a block, such as <p>, is all that parts two texts."""
+    if not is_block(tag.name.removeprefix("<").removeprefix("&lt;")):
+        return False
+    if tag.kind is Kind.END:
+        return text[tag.end : tag.end + 1].isalnum()
+    return _BEFORE_BLOCK.match(text, max(0, tag.start - 1), tag.start) is not None
 
 
 def has_marks(text: str) -> bool:
@@ -127,7 +154,10 @@ def _mixed(text: str) -> Set[str]:
 
 def _char(written: regex.Match[str]) -> str:
     """What an escaped character is read as."""
-    return written["char"] or (_SPACES[written["space"]] if written["space"] else "'")
+    if written["char"] or written["space"]:
+        return written["char"] or _SPACES[written["space"]]
+    char = html.unescape(written.group())
+    return "'" if char == "’" else char
 
 
 def _add(

@@ -207,6 +207,7 @@ def test_without_spaces_between_words_marks_that_say_their_end_are_tags(
 @pytest.mark.parametrize(
     ("text", "is_spaced"),
     [
+        (r"\*not\* \**it\**", True),
         *(("{name}s of {n}px, {c}d", True), ("Send {a} to {b}.", True), ("<b>no end", True)),
         *(("2*3*4 = 5 * 6, *args, **kw", True), ("Price* and tax*", True), ("[1]Note[2]", True)),
         *(("the 5_000 and __init__ of a_b_c", True), ("from %s to %s%", True)),
@@ -222,6 +223,15 @@ def test_pairs_nest() -> None:
     text, tags, _ = parts("say {{a}}*hi* there{{/a}} {b}you{/b}")
     assert text == "say hi there you"
     assert [written for _, written in tags] == ["{{a}}", "*", "*", "{{/a}}", "{b}", "{/b}"]
+
+
+@given(st.lists(st.sampled_from(["p", "li", "div", "summary"]), min_size=2, max_size=4))
+def test_elements_that_stand_below_each_other_are_not_one_word(names: list[str]) -> None:
+    html = "".join(f"<{name}>One <b>dog</b></{name}>" for name in names)
+    for text in (html, html.replace("<", "&lt;").replace(">", "&gt;")):
+        flow = text_flow(text)
+        assert flow.text.split("\n") == ["One dog"] * len(names)
+        assert source_of([flow]) == text
 
 
 @pytest.mark.parametrize(
@@ -254,6 +264,7 @@ def test_links_and_keys_are_tags(text: str, read: str, tags: list[tuple[int, str
     ("text", "read"),
     [
         (r"It\'s 100\% free, \$5 for R\&D", "It's 100% free, $5 for R&D"),
+        ("F&uuml;r Gr&ouml;&szlig;e, Caf&#233; &#xC4;", "Für Größe, Café Ä"),
         (r"Hello\nworld.\r\nIt is:\n\tOne", "Hello\nworld.\r\nIt is:\n\tOne"),
         (r"一行\n二行\n", "一行\n二行\n"),
         *(
