@@ -21,9 +21,9 @@ _MASK = "\ufffc"
 _DELIMITED = regex.compile(
     r"""(?=[`{$%@\#\[:⟦⟧&\\<+°A-Z\d-])(?:
     ```[^`]+```|``(?:[^`\n]++|`(?!`))++``|`[^`\n]+`
-    # {{x}} ${{ x }} {% x %} ${x} #{x} {} {0:d} {n, number} $(x) $t(x) [[x]]
+    # {{x}} ${{ x }} {% x %} ${x} #{x} {} {0:d} {n, number} {\an8} $(x) $t(x) [[x]]
     |[$%@\#]?\{\{\{?[^{}\n]{1,200}\}?\}\}|\{%[^{}\n]{1,200}%\}|[$%@\#]\{[^{}\n]{0,200}\}
-    |\{\s*+/?[\w.$@-]*+(?:\[[^\]\s{}]{0,80}\])?\s*+(?:[:!,][^{}\n]{0,80})?\}
+    |\{\\[a-zA-Z\d][^{}\n]{0,80}\}|\{\s*+/?[\w.$@-]*+(?:\[[^\]\s{}]{0,80}\])?\s*+(?:[:!,][^{}\n]{0,80})?\}
     |\$t?\([^()\n]{1,80}\)|\$(?:1|[2-9](?<=\$1\b.{0,200}))(?!\w|[.,]\d|\s?[MmBb]illi)
     |\[\[[^\[\]\n]{1,200}\]\]
     # %NAME% %% %(x)s %-5.2f %1 %#@x@; not "100% sure"
@@ -38,7 +38,7 @@ _DELIMITED = regex.compile(
     |-(?<=[\p{Han}\u3000-\u303f\uff00-\uff65("'„“‘]-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\p{Latin}\d_'’-])
     # &lt;br&gt; &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %>
     |&lt;/?[A-Za-z][\w:.-]*+(?:\s[^<>&\n]*+)?/?&gt;
-    |&(?:[A-Za-z]{2,8}\d{0,2}|\#\d{1,7}|\#x[0-9a-fA-F]{1,6});|\\[nrt](?![a-z])|\\["']
+    |&(?:[A-Za-z]{2,8}\d{0,2}|\#\d{1,7}|\#x[0-9a-fA-F]{1,6});|\\[nrt](?![a-z])|\\["'*\[\]~]
     |(?<![\p{Latin}\d_])[A-Z]\w{0,80}+<(?!(?:[a-z]|br|hr|wbr|img)\b)[\w&:,<>]{1,80}(?<=>)
     |<++/?[A-Za-z\d][\w:.-]*+(?:\s*+/?>++|\s[^<>=\n]*+=[^<>\n]*+>)|<%[^%\n]{1,200}%>
     # 2024-05-17 10:00, AB12-00MW-EF56, units after a number
@@ -49,7 +49,8 @@ _DELIMITED = regex.compile(
     |(?<!\p{Latin}\d{0,9})\d[\ \u00a0]?\K
         (?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa
         |ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mglthsVAW])(?![\p{Latin}\d_])
-    # telephone numbers, IBAN, hashtags and mentions in Chinese
+    # numbers of cards and persons, telephone numbers, IBAN, hashtags and mentions in Chinese
+    |(?<![\p{Latin}\d_+.,/:-])\d{9,}+[Xx]?(?![\p{Latin}\d_]|[.,:/-]\d)
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}(?![:./-]?\d|[\p{Latin}_])
     |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])
     |(?:(?<![[\w&/]--\p{Han}])|(?<=(?<![^\s\p{Han}\p{P}])//))(?:\#(?=[\w--\p{Han}]*+\p{Han})[^\W\d]\w*+\#?
@@ -57,10 +58,17 @@ _DELIMITED = regex.compile(
     )""",
     regex.V1 | regex.X,
 )
-_TOKEN = regex.compile(
-    r"(?V1)(?:[^\s\]\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uff65“”„‚‘’«»‹›…–—]"
-    r"|\](?!\())+"
+_CHARACTERS = (
+    r"(?:[^\s\]\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uff65“”„‚‘’«»‹›…–—]|\](?!\())++"
 )
+_TOKEN = regex.compile(_CHARACTERS)
+_PLACE = re.compile(r"://|\b[A-Za-z]:\\")
+_PLACE_GOES_ON = regex.compile(
+    rf"""(?:(?<=[/\\=])\p{{Han}}{{1,30}}+(?=[/\\?&\#=.][\w-]){_CHARACTERS})*+
+    (?:(?<=/(?:wiki|item|tags?|search|s)/|=)\p{{Han}}{{1,30}}+(?=[\s。，、；！？）)】」』”"'>]|$))?+""",
+    regex.X,
+)
+"""Chinese characters in an address or a path: /wiki/北京, C:\\用户\\a.txt."""
 _CODE = regex.compile(
     r"""
     # a sign between letters or before them: a_b a=b a\b __a $a @a #a
@@ -195,6 +203,8 @@ def _tokens(text: str) -> Iterator[Span]:
     for match in _TOKEN.finditer(text):
         token = match.group()
         if not _PLAIN.fullmatch(token):
+            if _PLACE.search(token) and (more := _PLACE_GOES_ON.match(text, match.end())):
+                token += more.group()
             start, end = _trimmed(token)
             if _CODE.search(token[start:end]):
                 yield Span(match.start() + start, match.start() + end)
