@@ -27,11 +27,16 @@ EMOJI = (
     r"[\p{Emoji_Modifier}\p{Extended_Pictographic}\uFE0F\u200D\U000E0020-\U000E007F]*"
     r"|(?<!\S)(?:[:;=]['-]?(?:[()DPOop|*]|\)+)|\^[_.-]?\^)(?!\S)|<3(?=\s*$)"
 )
-_KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI})+")
-_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<]")
+_LEADER = r"\.{4,}+|…{3,}+|[!?]{4,}+"
+"""Marks that stand between the columns of a list, or more of them than a sentence needs; networks
+lose some."""
+_KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER})+")
+_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<]|[.!?]{4}")
 """Signs of what may be kept of an ASCII text, beside four spaces."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _DIGIT = regex.compile(r"\d")
+_NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?")
+"""Of an entry of a list: networks take iii. for a word."""
 _WINDOW_CHARACTERS = 2000
 
 
@@ -144,12 +149,18 @@ class _Cutter:
             yield Piece(stretch, is_sentence=False)
             return
         for sentence in self._sentences(stretch):
-            if not (has_letters(sentence) and self.is_translatable(sentence)):
+            if self._stays(sentence, stretch):
                 yield Piece(sentence, is_sentence=False)
             elif self.count_tokens(sentence.strip()) <= self.max_tokens:
                 yield from _trim(sentence)
             else:
                 yield from self._split(sentence)
+
+    def _stays(self, sentence: str, stretch: str) -> bool:
+        """Whether a sentence of a stretch is not translated."""
+        if not (has_letters(sentence) and self.is_translatable(sentence)):
+            return True
+        return len(sentence) < len(stretch) and _NUMERAL.fullmatch(sentence.strip()) is not None
 
     def _sentences(self, stretch: str) -> Iterator[str]:
         if not self.is_split:
