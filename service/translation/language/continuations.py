@@ -23,10 +23,11 @@ _ABBREVIATIONS = {
         monatl mtl möbl nat näml od oec phil resp röm russ schwäb schweiz sog span stellv südd techn
         theol tägl ungef urspr verh vermutl versch verw wahrsch wiss wöch z\.Hd zw zzgl österr
         Hbf Red Sek Stk durchschn insg lt voraussichtl
+        Bf Pers Stck Whg Zi gez
         """,
     "en": r"""
         Lt\.Cdr Mgr Ms Phys approx appt attn avg chap dept eqs? est excl figs? govt incl max misc
-        refs? resp vols? al LLC pct pcs qty ch eds? ext hrs lbs mins secs tel temp wks yrs
+        refs? resp vols? al LLC pct pcs qty ch eds? ext hrs? lbs? mins? oz secs tel temp wks yrs
         Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun
         """,
     "es": r"""
@@ -62,8 +63,8 @@ have a capital."""
 _ALSO_LAST = frozenset(
     {
         *("Art", "Col", "Dir", "Ed", "Led", "Max", "Phil"),
-        *("al", "LLC", "pct", "pcs", "qty", "ch", "eds?", "ext", "hrs", "lbs", "mins", "secs"),
-        *("tel", "temp", "wks", "yrs"),
+        *("al", "LLC", "pct", "pcs", "qty", "ch", "eds?", "ext", "hrs?", "lbs?", "mins?", "oz"),
+        *("secs", "tel", "temp", "wks", "yrs"),
         *("Mon", "Tue", "Tues", "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun"),
     }
 )
@@ -81,13 +82,13 @@ _SMALL_OR_DIGIT = regex.compile(r"[\p{Ll}\d]")
 _AFTER_ARTICLE = regex.compile(
     r"(?<![\p{L}\p{N}])(?:[ai]m|beim|vo[mn]|zu[mr]|ins?|d(?:e[rmns]|ie|as)|diese[rmns]?"
     r"|jede[rmns]?|(?:[mds]ein|ihr|unser|eur)e?[rmns]?)"
-    r"\s(?:\d{1,3}\.\s?(?:und|oder|bis|u\.|[/–-])\s?)?\d{1,3}\.\s*$",
+    r"\s(?:\d{1,3}\.(?:,|\s?(?:und|oder|bis|u\.|[/–-]))\s?){0,4}\d{1,3}\.\s*$",
     regex.IGNORECASE,
 )
 _GERMAN_NOUN = regex.compile(
     r"(?:Jahrhundert|Jahrtausend|Jhd?t?\.|Weltkrieg|Stock|Etage|Obergeschoss|Untergeschoss|Auflage"
     r"|Bundesliga|Geburtstag|Jahrestag|Lebensjahr|Schuljahr|Semester|Quartal|Halbjahr|Spieltag"
-    r"|Spielminute|Jänner|Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
+    r"|[DOU]G|Platz|Rang|Klasse|Halbzeit|Advent|Spielminute|Jänner|Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
     r"|November|Dezember|(?:Jan|Febr?|Apr|Aug|Sept?|Okt|Nov|Dez)\.)(?:e[ns]?|s)?(?!\p{L})"
 )
 """Nouns that have an ordinal before them."""

@@ -101,6 +101,7 @@ def test_what_is_translated(text: str, language: str, sentences: list[str]) -> N
     "sentence",
     [
         *("de|Im 19. Jahrhundert war das so.", "de|Der 2. Weltkrieg war schlimm."),
+        *("de|Der 1., 2. und 3. Platz.", "de|Nr. 5, 2. OG links", "en|5 min. per lb. of it"),
         *("de|Im 18. und 19. Jahrhundert.", "de|Am 1. Dienstag im Mai.", "de|Unser 3. Kind kam."),
         *("de|Es sind mind. Hundert inkl. Kinder.", "de|Max. 5 Personen.", "de|Die Fa. Bo."),
         *("de|3 Mrd. Euro und 5 Tsd. Stück.", "de|Dipl.-Ing. Bo kam.", "de|Mein Debian-Jr.-Kurs."),
