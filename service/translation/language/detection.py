@@ -30,6 +30,9 @@ together, and the table of short texts lacks such a share of its words or leaves
 So are 9 of 49,000 dev lines, 6 of 7,000 of up to six words in English and German, 99 % of 400 in
 French, 79 % of 4,800 messages of programs in twelve languages, and 138 of 160 greetings and
 questions in eight."""
+_MOST_STRANGE, _MOST_STRANGE_BY_WORDS = 0.3, 0.5
+"""So much may speak for the languages of the server if the table has none of the words. Eight more
+of 231 greetings are in another language then, and none of 7,303 short dev lines."""
 _FEW_BYTES, _FEWEST_BYTES = 12, 4
 """In UTF-8. A single word must be in one other language with `_LEAST_OTHER`, a shorter one must be
 sure, and the shortest texts are never in another language."""
@@ -110,6 +113,7 @@ class LanguageDetector:
         known = set(map(_primary, candidates))
         scores = self._probabilities(sample, known)
         other = _other_language(sample, scores, known, self._least_other(sample))
+        other = other or self._language_of_strange(sample, known)
         scores = _favoured(scores, expected & known)
         best = _of_script(
             sample, candidates, max(candidates, key=lambda code: scores.get(_primary(code), 0.0))
@@ -129,6 +133,20 @@ class LanguageDetector:
         is_unknown = self._short_texts.share_unknown(sample) >= least_unknown
         is_doubtful = sum(by_words.get(code, 0.0) for code in known) < 1 - least_doubt
         return scores if is_unknown or is_doubtful else by_words
+
+    def _language_of_strange(self, sample: str, known: Collection[str]) -> str | None:
+        """The language of two words or more that the table lacks and that are no names, if neither
+        fastText nor their letters say that it is a known one."""
+        has_small = any(word[0].islower() for word in sample.split()[1:])
+        if not (has_small and self._short_texts.can_tell(sample)):
+            return None
+        if self._short_texts.share_unknown(sample) < 1:
+            return None
+        scores = _in_its_script(sample, self.scores(sample))
+        by_words = self._short_texts.probabilities(sample, scores)
+        if sum(by_words.get(code, 0.0) for code in known) >= _MOST_STRANGE_BY_WORDS:
+            return None
+        return _other_language(sample, scores, known, 0.0, _MOST_STRANGE)
 
     def _least_other(self, sample: str) -> float:
         """The least probability of another language for a text to be in it: none for a few words,
@@ -171,12 +189,16 @@ def _in_its_script(sample: str, scores: Mapping[str, float]) -> Mapping[str, flo
 
 
 def _other_language(
-    sample: str, scores: Mapping[str, float], known: Collection[str], least: float
+    sample: str,
+    scores: Mapping[str, float],
+    known: Collection[str],
+    least: float,
+    most_known: float = _MOST_OFFERED,
 ) -> str | None:
-    """The language that a text is in if it is hardly in a known one, else None."""
+    """The language that a text is in if the known ones have less than `most_known`, else None."""
     others = (code for code in scores if code not in known)
     likeliest = max(others, key=lambda code: scores[code], default="")
-    is_known = sum(scores.get(code, 0.0) for code in known) >= _MOST_OFFERED
+    is_known = sum(scores.get(code, 0.0) for code in known) >= most_known
     if len(sample.encode()) < _FEWEST_BYTES:
         return None
     if not (_HAN.search(sample) or _LATIN.search(sample)):

@@ -44,6 +44,12 @@ def test_it_tells_languages_apart(text: str, language: str) -> None:
         *(("Gracias", "es"), ("שלום", "he"), ("Нет", "ru"), ("はい", "ja")),
         *((text, None) for text in ("Nie wieder", "Was?", "Wo?", "Nie", "OK", "lol", "π", "Hi")),
         *(("Var bor du?", "sv"), ("Hvem er du?", "da"), ("Ikke nu", "da"), ("Ti amo", "it")),
+        *(
+            ("Grazie mille", "it"),
+            ("Lo siento", "es"),
+            ("Teh best plce", None),
+            ("Mona Lisa", None),
+        ),
         *(("Co to jest?", "pl"), ("Tot ziens", "nl"), ("Spreek je Engels?", "nl")),
         *(
             (text, None)
