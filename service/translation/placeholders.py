@@ -72,7 +72,7 @@ _PLACE_GOES_ON = regex.compile(
 _CODE = regex.compile(
     r"""
     # a sign between letters or before them: a_b a=b a\b __a $a @a #a
-    [\w\ufffc](?:_+|[\\@=|^<>\#]+)[\w\ufffc]|(?<!\w)(?:[@$\\=]|\#\d*)[\p{L}_]
+    [\w\ufffc](?:_+(?!innen\b)|[\\@=|^<>\#]+)[\w\ufffc]|(?<!\w)(?:[@$\\=]|\#\d*)[\p{L}_]
     # two signs that text hardly has, operators, a(), flags
     |(?:(?:[\\@=|^{}]|\w>|<\w|\$(?!\d)|[%\#]\p{L}).*?){2}
     |&&|\|\||::|[=!<>:+-]=|[-=]>|\w\(\)|^--\p{L}

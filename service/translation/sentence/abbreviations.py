@@ -5,7 +5,7 @@ Without this, `3 Mrd. Euro` becomes `3. euros`, and `misc. items` falsche Gegens
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,6 +14,7 @@ import regex
 from model.text.spans import Span
 from service.translation.alignment import AlignmentLink
 from service.translation.sentence.carriers import Replaced, Replacement
+from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.stages import Version
 
 _DAYS = {
@@ -241,9 +242,17 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     days = {place for start, end, _ in found for place in range(start, end)}
     matches = (one for one in known.finditer(text) if one.start() not in days)
     found += (Replacement(*one.span(), _word(one, language)) for one in matches)
-    if not found:
-        return None
-    found.sort()
+    return spell(text, sorted(found)) if found else None
+
+
+def enter_gendered(text: str, language: str) -> Spelled | None:
+    """The stage of a German sentence with words such as Lehrer*innen; None without."""
+    found = [*find_gendered(text)] if language == "de" else []
+    return spell(text, found) if found else None
+
+
+def spell(text: str, found: Sequence[Replacement]) -> Spelled:
+    """The stage of a text with other words for some."""
     spelled = Replaced(text, found)
     words = {Span(*spelled.span(start, end)): text[start:end] for start, end, _ in found}
     back = [Replacement(*span, written) for span, written in words.items()]

@@ -14,7 +14,11 @@ from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
 from service.translation.language.chinese import SIMPLIFIED
 from service.translation.markup.flow import MARK
-from service.translation.sentence.abbreviations import Spelled, enter_abbreviations
+from service.translation.sentence.abbreviations import (
+    Spelled,
+    enter_abbreviations,
+    enter_gendered,
+)
 from service.translation.sentence.amounts import Amount
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
@@ -160,11 +164,15 @@ class Entrance:
         return stages
 
     def _word_stages(self, text: str) -> Iterator[LastStage]:
-        """The stages of words in capitals, joined words and abbreviations."""
-        if emphasis := enter_emphasis(text, self._work.source, self._count_pieces):
+        """The stages of words in capitals, of words for any gender, of joined words and of
+        abbreviations."""
+        if emphasis := enter_emphasis(text, self._work.source, self.count_pieces):
             yield emphasis
             text = emphasis.text
         if slashes := enter_slashes(text):
+        if gendered := enter_gendered(text, self._work.source):
+            yield gendered
+            text = gendered.text
             yield slashes
             text = slashes.text
         if spelled := enter_abbreviations(text, self._work.source):

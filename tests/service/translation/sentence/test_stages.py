@@ -19,7 +19,7 @@ from service.translation.glossary import Glossary, GlossaryEntry
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
-from service.translation.sentence.abbreviations import enter_abbreviations
+from service.translation.sentence.abbreviations import enter_abbreviations, enter_gendered
 from service.translation.sentence.capitals import enter_capitals, enter_title, is_title
 from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.emphasis import enter_emphasis
@@ -233,6 +233,27 @@ def test_few_words_with_capitals_are_a_title(text: str, is_one: bool) -> None:
 
 
 def test_an_abbreviation_is_linked_to_its_translation() -> None:
+    if stage is not None:
+        version = stage.leave(to_itself(stage.text))
+        assert version.text == text
+        assert all(source == target for source, target in linked(version, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Liebe Kolleg*innen und Kund:innen", "Liebe Kollegen und Kunden"),
+        ("Schüler/-innen, LehrerInnen-Treffen", "Schüler, Lehrer-Treffen"),
+        ("Jede/r Student_in, ein/e Lehrer(in)", "Jeder Studentin, eine Lehrerin"),
+        ("Sehr geehrte(r) Herr", "Sehr geehrter Herr"),
+        *((text, None) for text in ("Ein/Aus, und/in", "LinkedIn, MacInnes", "der/die, er/sie")),
+    ],
+)
+def test_words_for_any_gender_go_in_as_plain_ones(text: str, plain: str | None) -> None:
+    stage = enter_gendered(text, "de")
+    assert (stage and stage.text) == plain
+    assert stage is None or stage.leave(to_itself(stage.text)).text == text
+    assert enter_gendered(text, "en") is None
     stage = enter_abbreviations("3 Mrd. Euro z. B.", "de")
     assert stage is not None
     pairs = [AlignmentLink(2, 12, 2, 9, 1.0), AlignmentLink(22, 30, 20, 27, 1.0)]
