@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 _NOUNS_IN_CAPITALS = frozenset({"de"})
 _ODD_WORDS = re.compile(
     r"[A-ZÀ-ÖØ-Þ](?:[A-ZÀ-ÖØ-Þ]|[a-z]{1,9}\.?\s?[-–+&]\s?[DFMSTW][a-z]{1,9}\b)|\.[,;:!?…)\]]"
+    r"|[a-zß-ÿ](?:[,:&][A-Za-zß-ÿ]|[*:_·(]-?[einrms]|In(?:nen)?\b)|\d[ap]m\b"
 )
-"""Two capitals, what may be two days, or a point that ends no sentence."""
-LastStage = Emphasis | Slashes | Spelled | RareCapitals | Script
+"""Two capitals, what may be two days, a point that ends no sentence, or words that a sign joins."""
+LastStage = Emphasis | CapitalWord | Slashes | Spelled | RareCapitals | Script
 """What `Entrance.last_stages` gives."""
 
 
@@ -169,10 +170,10 @@ class Entrance:
         if emphasis := enter_emphasis(text, self._work.source, self.count_pieces):
             yield emphasis
             text = emphasis.text
-        if slashes := enter_slashes(text):
         if gendered := enter_gendered(text, self._work.source):
             yield gendered
             text = gendered.text
+        if slashes := enter_slashes(text):
             yield slashes
             text = slashes.text
         if spelled := enter_abbreviations(text, self._work.source):

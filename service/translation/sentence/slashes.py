@@ -1,4 +1,5 @@
-"""Words that a slash joins, as in yes/no: networks know the words, but copy what is joined."""
+"""Words that a sign joins, as in yes/no, Hello,world and 9am: networks know the words, but copy
+what is joined."""
 
 from __future__ import annotations
 
@@ -10,35 +11,53 @@ from service.translation.alignment import AlignmentLink
 from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
-_JOINED = regex.compile(r"(?<=\p{L}[\p{Ll}\p{M}])/(?=\p{L}[\p{Ll}\p{M}])")
-_SPACED = regex.compile(r"\s/|/\s")
-_APART = regex.compile(r"(?:(?<!\s)\s++)?+/\s*+")
+_SIGNS = {"/": " / ", "&": " & ", ",": ", ", ":": ": ", "a": " a", "p": " p"}
+"""How each sign is written where words are apart; the letters are those of am and pm."""
+_DAYTIME = r"(?P<sign>[ap])(?=m(?!\p{L}))"
+_JOINED = regex.compile(
+    rf"(?<=\p{{L}}[\p{{Ll}}\p{{M}}])(?P<sign>[/&,:])(?=\p{{L}}[\p{{Ll}}\p{{M}}])|(?<=\d){_DAYTIME}"
+)
+_SPACED = regex.compile(rf"\s(?P<sign>[/&])|(?P<sign>[/&,:])\s|(?<=\d)\s{_DAYTIME}")
+_APART = regex.compile(
+    rf"(?:(?<!\s)\s++)?+(?P<sign>[/&])\s*+|(?P<sign>[,:])\s++|(?<=\d)\s{_DAYTIME}"
+)
+_BETWEEN = frozenset("/&")
+"""Signs between words, unlike the marks of a sentence, of which a translation may have more."""
 
 
 @dataclass(frozen=True)
 class Slashes:
-    """The stage of a sentence with joined words: the text with spaces beside the slashes, and how
-    the sentence is written."""
+    """The stage of a sentence with joined words: the text with spaces beside the signs, how the
+    sentence is written, and which signs join its words."""
 
     text: str
     _written: Replaced
+    _signs: frozenset[str]
 
     def leave(self, version: Version) -> Version:
-        """The translation without spaces beside its slashes."""
-        slashes = [Replacement(*one.span(), "/") for one in _APART.finditer(version.text)]
-        joined = Replaced(version.text, slashes)
+        """The translation without spaces beside these signs."""
+        signs = [sign for sign in self._signs if self._joins(sign, version.text)]
+        found = [one for one in _APART.finditer(version.text) if one["sign"] in signs]
+        joined = Replaced(version.text, [Replacement(*one.span(), one["sign"]) for one in found])
         links = [
             AlignmentLink(*self._written.span(*link[:2]), *joined.span(*link[2:4]), link.weight)
             for link in version.links
         ]
         return version._replace(text=joined.text, links=links)
 
+    def _joins(self, sign: str, translation: str) -> bool:
+        """Whether the sign joins words of the translation too."""
+        return sign in _BETWEEN or translation.count(sign) == self.text.count(sign)
+
 
 def enter_slashes(text: str) -> Slashes | None:
-    """The stage of a sentence with joined words; None without, or if other slashes have spaces."""
-    found = list(_JOINED.finditer(text))
-    if not found or _SPACED.search(text):
+    """The stage of a sentence with joined words; None without, and for signs that have spaces
+    elsewhere."""
+    spaced = {one["sign"] for one in _SPACED.finditer(text)}
+    found = [one for one in _JOINED.finditer(text) if one["sign"] not in spaced]
+    if not found:
         return None
-    apart = Replaced(text, [Replacement(*one.span(), " / ") for one in found])
-    back = [Replacement(*apart.span(*one.span()), "/") for one in found]
-    return Slashes(apart.text, Replaced(apart.text, back))
+    parted = [Replacement(*one.span(), _SIGNS[one["sign"]]) for one in found]
+    apart = Replaced(text, parted)
+    back = [Replacement(*apart.span(*one.span()), one["sign"]) for one in found]
+    return Slashes(apart.text, Replaced(apart.text, back), frozenset(one["sign"] for one in found))

@@ -223,7 +223,11 @@ def test_joined_words_go_in_apart(text: str, apart: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "is_one"),
+        ("Ok,thanks:it is", "Ok, thanks: it is"),
+        ("cat&dog at 9am or 5pm", "cat & dog at 9 am or 5 pm"),
+        ("yes/no, maybe,so", "yes / no, maybe,so"),
     [
+        *((text, None) for text in ("R&D", "1,234", "10:30", "at 9 pm or 5pm", "你好,世界", "a,b")),
         *(("Save As", True), ("OPEN!", True), ("Okay", True), ("OKAY", True), ("Ok", True)),
         *(("OK", False), ("OK.", False), ("Save it now", False), ("Cheers!", False)),
     ],
