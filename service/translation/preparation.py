@@ -39,6 +39,7 @@ from service.translation.second_translation import SecondTranslation
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.document import Document, FlowCutter, Sentence
+from service.translation.sentence.emphasis import is_acronym
 from service.translation.sentence.entering import Entrance, Entry, has_odd_words
 from service.translation.sentence.rare_capitals import without_rare_capitals
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
@@ -157,8 +158,11 @@ class Preparation:
         )
 
     def _is_translatable(self, part: str) -> bool:
-        """Whether the network knows the letters, and they are not those of the target already."""
+        """Whether the network knows the letters, and the target does not have them already."""
         if self._is_translated and self._is_translated(part):
+            return False
+        pair = self.work.source, self.work.target
+        if is_acronym(part.strip(), pair, self._entrance.count_pieces):
             return False
         return is_spellable(self._read(part), self.tokenizer)
 

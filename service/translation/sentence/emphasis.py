@@ -15,7 +15,13 @@ import regex
 from model.text.spans import Span
 from service.translation.alignment import AlignmentLink
 from service.translation.language.short_texts import ShortTexts
-from service.translation.sentence.capitals import in_capitals, in_small_letters, match_case
+from service.translation.sentence.capitals import (
+    Capitals,
+    in_capitals,
+    in_sentence_case,
+    in_small_letters,
+    match_case,
+)
 from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
@@ -24,12 +30,13 @@ _RUN = regex.compile(
     r"(?![\p{L}\p{M}\p{N}_&/=(\]\\+]|[-.'’]\p{L})"
 )
 _WORD = regex.compile(r"\p{Lu}+")
+_ONLY_WORD = regex.compile(r"(?P<word>\p{Lu}{2,}+)[.:!?…]*+")
 _SMALL = regex.compile(r"\p{Ll}")
 _LETTER = regex.compile(r"\p{L}")
 _LEAST_FREQUENCY = 4.0
 """Of a word as it is usually written, as of ShortTexts."""
-_LEAST_LONG, _LEAST_OF_PIECE = 8, 2.4
-"""Letters of a long word, and of each of its pieces on average."""
+_LEAST_LONG, _LEAST_ALONE, _LEAST_OF_PIECE = 8, 5, 2.3
+"""Letters of a long word, of one that stands alone, and of each of its pieces on average."""
 _NAMES = {
     "de": """
         ALTER AM ARM BLOB BUS DES ELF ERROR ES FALSE FORMAT GAR IM IN INDEX INTEGER LAST MAIL MIT
@@ -74,11 +81,21 @@ class Emphasis:
         return version._replace(text=replaced.text, links=links)
 
 
-def enter_emphasis(text: str, language: str, count: Callable[[str], int]) -> Emphasis | None:
-    """The stage of a sentence with words in capitals beside others; None without. `count`: the
-    network's pieces of a word."""
-    if _SMALL.search(text) is None or language not in _NAMES:
+class CapitalWord(Capitals):
+    """The stage of a word in capitals that stands alone: `text` is as a sentence begins."""
+
+
+def enter_emphasis(
+    text: str, language: str, count: Callable[[str], int]
+) -> Emphasis | CapitalWord | None:
+    """The stage of a sentence with words in capitals beside others, or of nothing else than one;
+    None without. `count`: the network's pieces of a word."""
+    if language not in _NAMES:
         return None
+    if _SMALL.search(text) is None:
+        only = _ONLY_WORD.fullmatch(text)
+        is_usual = only is not None and _is_usual(only["word"], language, count, _LEAST_ALONE)
+        return CapitalWord(in_sentence_case(text)) if is_usual else None
     words = [*_find(text, language, count)]
     if not words:
         return None
@@ -107,7 +124,16 @@ def _find(text: str, language: str, count: Callable[[str], int]) -> Iterator[_Wo
                 yield _Word(Span(*match.span()), usual)
 
 
-def _is_usual(word: str, language: str, count: Callable[[str], int]) -> bool:
+def is_acronym(text: str, pair: tuple[str, str], count: Callable[[str], int]) -> bool:
+    """Whether a text is nothing else than one word in capitals that both languages have as it
+    is."""
+    only = _ONLY_WORD.fullmatch(text) if _NAMES.keys() >= {*pair} else None
+    return only is not None and not _is_usual(only["word"], pair[0], count, _LEAST_ALONE)
+
+
+def _is_usual(
+    word: str, language: str, count: Callable[[str], int], least_long: int = _LEAST_LONG
+) -> bool:
     """Whether the letters are a word of the language, and nothing else. A long one is no acronym,
     and few pieces make no name."""
     if word in _KNOWN_NAMES[language]:
@@ -116,4 +142,4 @@ def _is_usual(word: str, language: str, count: Callable[[str], int]) -> bool:
     if ShortTexts.load().frequency(small, language) >= _LEAST_FREQUENCY:
         return True
     num_pieces = min(count(small), count(match_case(small, "Aa"))) - count("")
-    return len(word) >= max(_LEAST_LONG, _LEAST_OF_PIECE * num_pieces)
+    return len(word) >= max(least_long, _LEAST_OF_PIECE * num_pieces)

@@ -23,7 +23,7 @@ from service.translation.sentence.amounts import Amount
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
 from service.translation.sentence.document import Sentence
-from service.translation.sentence.emphasis import Emphasis, enter_emphasis
+from service.translation.sentence.emphasis import CapitalWord, Emphasis, enter_emphasis
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
 from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.slashes import Slashes, enter_slashes
@@ -159,7 +159,7 @@ class Entrance:
                 text,
                 is_traditional=self._work.is_traditional,
                 reads_traditional=self._work.reads_traditional,
-                count=self._count_pieces,
+                count=self.count_pieces,
             )
             stages += [script] if script else []
         return stages
@@ -179,7 +179,8 @@ class Entrance:
         if spelled := enter_abbreviations(text, self._work.source):
             yield spelled
 
-    def _count_pieces(self, text: str) -> int:
+    def count_pieces(self, text: str) -> int:
+        """The source ids of a text as it is."""
         return len(self._encoder.ids(text))
 
     def count(self, text: str) -> int:

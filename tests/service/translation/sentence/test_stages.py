@@ -185,6 +185,9 @@ def test_abbreviations_go_in_as_words(language: str, text: str, spelled: str | N
         *(("en", text, None) for text in ("NASA is big.", "the USA and it", "Call WHO or IT now")),
         *(("en", text, None) for text in ("Use SELECT here", "a VERY_BIG one", "the GROUP BY x")),
         *(("en", text, None) for text in ("VERY IMPORTANT", "the <NOT> b", "$NOT a", "NOT-a b")),
+        *(("en", f"{word}", f"{word.capitalize()}") for word in ("EXIT!", "MENU", "STOP.")),
+        *(("de", f"{word}", f"{word.capitalize()}") for word in ("AUSGANG", "WICHTIG!!!", "NEU")),
+        *(("en", text, None) for text in ("WEBVTT", "NY", "IKEA")),
         ("fr", "C'est TRÈS important.", None),
     ],
 )
@@ -208,35 +211,28 @@ def test_capitals_that_the_vocabulary_lacks_go_in_small_and_come_back(text: str)
     assert enter_rare_capitals(text, tokenizer, "en") is None
 
 
+def test_a_word_in_capitals_that_is_no_usual_one_stays() -> None:
+    for text in ("NASA", "WEBVTT!"):
+        document, entries = prepared(text)
+        assert (document.gaps, entries) == ([text], [])
+    assert [entry.text for entry in prepared("STOP!")[1]] == ["Stop!"]
+
+
 @pytest.mark.parametrize(
     ("text", "apart"),
     [
         ("his/her dog", "his / her dog"),
         ("cat/dog/bird", "cat / dog / bird"),
+        ("Ok,thanks:it is", "Ok, thanks: it is"),
+        ("cat&dog at 9am or 5pm", "cat & dog at 9 am or 5 pm"),
+        ("yes/no, maybe,so", "yes / no, maybe,so"),
         *((text, None) for text in ("I/O error", "km/h", "GNU/Linux", "this / that/those", "a/b")),
+        *((text, None) for text in ("R&D", "1,234", "10:30", "at 9 pm or 5pm", "你好,世界", "a,b")),
     ],
 )
 def test_joined_words_go_in_apart(text: str, apart: str | None) -> None:
     stage = enter_slashes(text)
     assert (stage and stage.text) == apart
-
-
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-        ("Ok,thanks:it is", "Ok, thanks: it is"),
-        ("cat&dog at 9am or 5pm", "cat & dog at 9 am or 5 pm"),
-        ("yes/no, maybe,so", "yes / no, maybe,so"),
-    [
-        *((text, None) for text in ("R&D", "1,234", "10:30", "at 9 pm or 5pm", "你好,世界", "a,b")),
-        *(("Save As", True), ("OPEN!", True), ("Okay", True), ("OKAY", True), ("Ok", True)),
-        *(("OK", False), ("OK.", False), ("Save it now", False), ("Cheers!", False)),
-    ],
-)
-def test_few_words_with_capitals_are_a_title(text: str, is_one: bool) -> None:
-    assert is_title(text) is is_one
-
-
-def test_an_abbreviation_is_linked_to_its_translation() -> None:
     if stage is not None:
         version = stage.leave(to_itself(stage.text))
         assert version.text == text
@@ -258,6 +254,20 @@ def test_words_for_any_gender_go_in_as_plain_ones(text: str, plain: str | None) 
     assert (stage and stage.text) == plain
     assert stage is None or stage.leave(to_itself(stage.text)).text == text
     assert enter_gendered(text, "en") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        *(("Save As", True), ("OPEN!", True), ("Okay", True), ("OKAY", True), ("Ok", True)),
+        *(("OK", False), ("OK.", False), ("Save it now", False), ("Cheers!", False)),
+    ],
+)
+def test_few_words_with_capitals_are_a_title(text: str, is_one: bool) -> None:
+    assert is_title(text) is is_one
+
+
+def test_an_abbreviation_is_linked_to_its_translation() -> None:
     stage = enter_abbreviations("3 Mrd. Euro z. B.", "de")
     assert stage is not None
     pairs = [AlignmentLink(2, 12, 2, 9, 1.0), AlignmentLink(22, 30, 20, 27, 1.0)]
