@@ -31,9 +31,11 @@ _DELIMITED = regex.compile(
     |%(?:\d{1,2}\$)?\#@\w{1,80}@|(?<!\d)%(?:\d{1,2}\$)?[-+\#0]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?
         (?:hh?|ll?|[Lzjtq])?(?:[sdiufx@]|[oXeEFgGaAcCSpn](?![A-Za-z]))
     |(?<!\d)%L?\d{1,2}(?![\w$])
-    # :arrow-right: :name [1] [X1X] [x] -x
+    # :arrow-right: :name [NAME] ### [1] [X1X] [x] -x
     |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,60}:(?![\p{Latin}\d_:])
     |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
+    |(?<=[\p{Ll}\p{Han}][,:;]?\s?)\[\p{Lu}[\p{Lu}\d]{1,30}\]|\[\p{Lu}[\p{Lu}\d]{1,30}\](?=,\s)
+    |(?<=[^\s\#]\ )\#{3,}+(?![\w\#])
     |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
     |-(?<=[\p{Han}\u3000-\u303f\uff00-\uff65("'„“‘]-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\p{Latin}\d_'’-])
     # &lt;br&gt; &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %>
@@ -103,9 +105,10 @@ _HINT_IN_WORDS = re.compile(r"[A-Z](?<=[a-z][A-Z])|[.:][a-z]|\(\)")
 searched ten times as fast."""
 _WORD = r"[^\W\d_]?[a-z\u00df-\u00ff]*"
 _PLAIN = re.compile(
-    rf"[\"'(]*{_WORD}[.,;:!?)\"']*|(==|\|\|)[^\W\d_]+(\1)?[.,;:!?)]*|[^\W\d_]+(==|\|\|)[.,;:!?)]*"
+    rf"[\"'(]*{_WORD}[.,;:!?)\"']*|[^\W\d_]+(?:==|\|\||__)[.,;:!?)]*"
+    r"|(==|\|\||__(?=[A-ZÀ-Þ][a-zß-ÿ]))[^\W\d_]+[.,:!?]?(\1)?[.,;:!?)]*"
 )
-"""A word as most are, also as ==marked==."""
+"""A word as most are, also as ==marked== or __Marked__."""
 _ODD = regex.compile(r"(?V1)[\p{Co}\ufffc\ufffd\x00-\x08\x0e-\x1b\x7f]+")
 _PILE = regex.compile(r"\p{M}{5}|[\u0334-\u0338]")
 _PILES = regex.compile(
@@ -115,6 +118,12 @@ _PILES = regex.compile(
 _BLOCK_HEAD = regex.compile(
     r"\{\s*+[\w.$@-]++\s*+,\s*+(?:plural|select|selectordinal|choice)\s*+,", regex.IGNORECASE
 )
+_UNIT = regex.compile(
+    r"""(?:[hdmx]|ms|px|r?em|v[hw]|fps|[kKMGT]i?B|[kc]m|k?g
+    |s(?<=(?:%d|\b(?:s|secs?|seconds?|[Ss]ek(?:unden)?)\}{1,2})s))(?![\p{L}\p{N}_])""",
+    regex.X,
+)
+"""What touches the placeholder of a number: {h}h {m}m."""
 _LETTER = re.compile(r"[A-Za-z0-9_\u00C0-\u024F]")
 _MARKS, _END_MARKS = "*_~", ".,;:!?"
 _PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "[", "'": "'", '"': '"'}
@@ -177,12 +186,19 @@ def _by_rules(text: str) -> Iterator[Span]:
     if _HINT.search(text) or _HINT_IN_WORDS.search(text):
         delimited: list[Span] = []
         yield from _tokens(_DELIMITED.sub(functools.partial(_mask, delimited), text))
-        yield from (_with_marks(span, text) for span in delimited)
+        yield from (_with_marks(_with_unit(span, text), text) for span in delimited)
         yield from _blocks(text)
     if not text.isprintable() or "\ufffc" in text or "\ufffd" in text:
         yield from (Span(*match.span()) for match in _ODD.finditer(text))
     if not text.isascii() and _PILE.search(text):
         yield from (Span(*match.span()) for match in _PILES.finditer(text))
+
+
+def _with_unit(span: Span, text: str) -> Span:
+    """With the unit that touches the placeholder of a number."""
+    is_number = text[span.end - 1] == "}" or (text[span.start] == "%" and text[span.end - 1] == "d")
+    unit = _UNIT.match(text, span.end) if is_number else None
+    return Span(span.start, unit.end()) if unit else span
 
 
 def _with_marks(span: Span, text: str) -> Span:
