@@ -61,7 +61,8 @@ _MARK = regex.compile(
     |(?P<left>&lt;)(?P<end>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>&\n]*+)?(?P<empty>/)?&gt;
     |(?P<left>\{\{?|\[)(?P<end>/)?(?P<name>[\w.$@-]{1,40}+)(?:=[^\[\]{}\n]{1,80})?(?:\}\}?|\])
     |(?P<left>%)(?:\d\$)?[sd@]
-    |(?P<left>(?P<emphasis>(?<!\\)(?<!\\\*)\*{1,3}+|(?<!_)_(?!_)|~{1,2}+|==|\|\||'{2,3}+))""",
+    |(?P<left>(?P<emphasis>(?<!\\)(?<!\\\*)\*{1,3}+|(?<!_)_(?!_)
+        |(?<!\w)__(?=\p{Lu}\p{Ll}|\p{Ll}++\s)|(?<=[\p{L}.,:!?])__(?!\w)|~{1,2}+|==|\|\||'{2,3}+))""",
     regex.X,
 )
 """A mark that may be a tag. Reserved pieces such as ⟦<1>⟧ contain none."""
@@ -228,7 +229,7 @@ def _marks(text: str, find: FindKept, is_spaced: bool) -> Iterator[Token]:
     marks = list(_MARK.finditer(text))
     ends = {_named(mark) for mark in marks if mark["end"]}
     kept = _kept_marks(text, find) if any(_named(mark) not in ends for mark in marks) else {}
-    num_emphases = 0
+    nums = {"**": 0, "*": 0}
     for mark in marks:
         kind = None
         if (name := _named(mark)) in ends:
@@ -237,9 +238,9 @@ def _marks(text: str, find: FindKept, is_spaced: bool) -> Iterator[Token]:
             continue
         elif is_spaced:
             kind, name = _touching(mark), mark["left"]
-        elif mark["left"] == "**":
-            num_emphases += 1
-            kind, name = (Kind.END, Kind.START)[num_emphases % 2], mark["left"]
+        elif mark["left"] == "**" or (mark["left"] == "*" and _is_beside_letter(mark)):
+            nums[mark["left"]] += 1
+            kind, name = (Kind.END, Kind.START)[nums[mark["left"]] % 2], mark["left"]
         if kind:
             yield Token(kind, *mark.span(), name, mark["empty"] is not None)
 
@@ -248,6 +249,13 @@ def _kept_marks(text: str, find: FindKept) -> dict[int, bool]:
     """Of each character of a string to keep whether that has nothing but marks."""
     spans = {span: not _MARK.sub("", text[span.start : span.end]) for span in find(text)}
     return {at: is_mark for span, is_mark in spans.items() for at in range(*span)}
+
+
+def _is_beside_letter(mark: regex.Match[str]) -> bool:
+    """Whether a letter touches a mark, and no digit."""
+    start, end = mark.span()
+    beside = mark.string[max(0, start - 1) : start] + mark.string[end : end + 1]
+    return any(map(str.isalpha, beside)) and not any(map(str.isdigit, beside))
 
 
 def _touching(mark: regex.Match[str]) -> Kind | None:

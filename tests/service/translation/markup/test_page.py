@@ -196,7 +196,7 @@ def test_two_marks_that_touch_the_words_between_them_are_tags(
     assert parts(text) == (f"{before}our terms{after}", [(start, marks[0]), (end, marks[1])], [])
 
 
-@given(st.one_of(NAMED_MARKS, st.just(("**", "**"))))
+@given(st.one_of(NAMED_MARKS, st.sampled_from([("**", "**"), ("*", "*")])))
 def test_without_spaces_between_words_marks_that_say_their_end_are_tags(
     marks: tuple[str, str],
 ) -> None:
@@ -212,7 +212,8 @@ def test_without_spaces_between_words_marks_that_say_their_end_are_tags(
         *(("2*3*4 = 5 * 6, *args, **kw", True), ("Price* and tax*", True), ("[1]Note[2]", True)),
         *(("the 5_000 and __init__ of a_b_c", True), ("from %s to %s%", True)),
         *(("{{a}} our {{b}}", True), ("你有{a}条消息和{b}封邮件。", False)),
-        *(("第1~3页和5~7页", False), ("好的~谢谢~", False)),
+        *(("第1~3页和5~7页", False), ("好的~谢谢~", False), ("第3*4页和5*6页", False)),
+        *(("the __init__ of __a_b__ and __MAX__", True), ("a__b and c__", True)),
     ],
 )
 def test_other_marks_are_no_tags(text: str, is_spaced: bool) -> None:
