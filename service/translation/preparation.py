@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from model.decoding.sentence_limits import SentenceLimits
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 _SAMPLE = 2000
+_QUOTATION_MARK = re.compile('["“„»«]')
+_QUOTATION = re.compile(r'["“„»«]([^"“”„»«\n]{3,200})["“”»«]')
 _MOST_PLAIN = 500
 """Characters of a text that is looked at as one sentence first."""
 _WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
@@ -152,6 +154,7 @@ class Preparation:
             and not FULL_WIDTH.search(text)
             and not (self._keeps_han and HAN.search(text))
             and not (self._is_translated and self._is_translated(text))
+            and next(self._quoted(text), None) is None
             and next(find_unspelled(text, self.tokenizer, source), None) is None
             and is_one_sentence(text, source)
             and not is_in_capitals(text)
@@ -165,6 +168,13 @@ class Preparation:
         if is_acronym(part.strip(), pair, self._entrance.count_pieces):
             return False
         return is_spellable(self._read(part), self.tokenizer)
+
+    def _quoted(self, text: str) -> Iterator[Span]:
+        """The quotations that are in the target language already."""
+        if self._is_translated and _QUOTATION_MARK.search(text):
+            for quotation in _QUOTATION.finditer(text):
+                if self._is_translated(quotation[1]):
+                    yield Span(*quotation.span(1))
 
     def _read(self, text: str) -> str:
         """The text in the characters that the network reads, of the same length."""
@@ -188,6 +198,7 @@ class Preparation:
         others = [*find_unspelled(self._read(text), self.tokenizer, self.work.source)]
         if self._keeps_han and not is_chinese(text):
             others += (Span(*match.span()) for match in HAN.finditer(text))
+        others += self._quoted(text)
         terms = self._matcher.find(text) if self._matcher else ()
         return find_kept(text, self._keep, others, (Span(one.start, one.end) for one in terms))
 

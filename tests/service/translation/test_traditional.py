@@ -108,6 +108,7 @@ def test_chinese_is_told_from_what_quotes_it(text: str, is_kept: bool) -> None:
         *((("en", "zh"), "我喜欢喝茶。", True), (("zh", "en"), "I like tea.", True)),
         *((("zh", "en"), "OK。", False), (("zh", "en"), "我喜欢喝茶。", False)),
         *((("ja", "zh"), "新規作成", False), (("de", "en"), "I like tea.", True)),
+        *((("zh", "en"), "Good morning.", True), (("zh", "en"), "Good", False)),
     ],
 )
 def test_what_is_in_the_target_language_stays(
@@ -125,6 +126,23 @@ def test_chinese_words_stay_on_their_way_into_chinese() -> None:
     work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
     (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
     assert [kept.text for kept in document.sentences[0].kept] == ["王伟", "上海"]
+
+
+@pytest.mark.parametrize(
+    ("pair", "text", "kept"),
+    [
+        (("de", "en"), 'Er sang "Let it be" und sagte „Das ist gut.“', ["Let it be"]),
+        (("en", "de"), "He said »Ich liebe dich.«", ["Ich liebe dich."]),
+        (("zh", "en"), "他说“I love you”，然后走了。", ["I love you"]),
+    ],
+)
+def test_what_is_quoted_in_the_target_language_stays(
+    pair: tuple[str, str], text: str, kept: list[str]
+) -> None:
+    work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
+    (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
+    strings = [kept.text for sentence in document.sentences for kept in sentence.kept]
+    assert [string for string in strings if " " in string] == kept
 
 
 def test_a_model_of_simplified_chinese_offers_traditional() -> None:
