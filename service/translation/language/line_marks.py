@@ -17,13 +17,14 @@ _HEAD = regex.compile(
 _TAIL = regex.compile(r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|[»→«►▶])\s*+$")
 _FEW_WORDS = r"(?=[^{0}]*\p{{L}}{{2}})[^{0}\s]++(?: [^{0}\s]++)?"
 _WITHIN = regex.compile(
-    rf"\[(?=[^\[\]()]*\p{{L}}{{2}})[^\[\]()]++\]|\({_FEW_WORDS.format('()')}\)"
+    rf"\[(?=[^\[\]()]*\p{{L}}{{2}})[^\[\]()]++\]|【[^【】]++】|［[^［］]++］|\({_FEW_WORDS.format('()')}\)"
     rf'|"{_FEW_WORDS.format(chr(34))}"'
 )
 _ASIDE = regex.compile(
     r"\s*+[\[(]\p{Latin}[\p{Latin}\p{M}\s,'’-]{1,60}+[\])]:?\s++(?=[\p{Lu}\p{Han}“„\"])"
+    r"|\s*+[【［][^【】［］]{1,20}+[】］]\s*+(?=[\p{L}\p{N}])"
 )
-"""[laughs] before a sentence."""
+"""[laughs] or 【通知】 before a sentence."""
 _IN_WORD = r"[\p{L}\p{M}\p{N}'’&-]{0,30}+"
 _NAME = rf"(?:\p{{Han}}|\p{{L}}{{2}}){_IN_WORD}(?: [\p{{L}}\p{{N}}&]{_IN_WORD}){{0,3}}+"
 _TRAIL = regex.compile(
@@ -31,7 +32,7 @@ _TRAIL = regex.compile(
 )
 """The way to a page, as in Home > Products > Tea."""
 _SIGN = regex.compile(rf"[{_BULLET}»«›→⇒·>]")
-_PARTING = re.compile(r"[\[(»›>→⇒·•/＞]")
+_PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞]")
 _BARE = re.compile(r"\w(?:[^»›>→⇒·•/＞]*[\w.!?…,;:%)\"'”’])?")
 _BOXES = frozenset({"[ ]", "[x]", "[X]"})
 

@@ -17,7 +17,7 @@ from service.translation.language.line_marks import bare, is_bare, parts
 from service.translation.language.splitting import CountTokens, split_to_fit
 
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
-_SEPARATOR = r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+|\s{4,}"
+_SEPARATOR = r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+|\s{3,}"
 BAR = r"(?<!\S|[(\[{]\s?[^()\[\]{}\s]{0,20}\s)[|\uff5c](?!\S)"
 """Stands between the entries of a menu, or the forms of a plural; not in `P(A | B)`."""
 EMOJI = (
@@ -32,7 +32,7 @@ _LEADER = r"\.{4,}+|…{3,}+|[!?]{4,}+"
 lose some."""
 _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER})+")
 _ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<]|[.!?]{4}")
-"""Signs of what may be kept of an ASCII text, beside four spaces."""
+"""Signs of what may be kept of an ASCII text, beside three spaces."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _DIGIT = regex.compile(r"\d")
 _NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?")
@@ -50,7 +50,8 @@ class Piece:
 
 def spaced_gap(gap: str, source: str, target: str) -> str:
     """What stands between two sentences of one line, by the spacing of the target language."""
-    if (gap == "" or gap[0] in "-–—") and is_spaced(target) and not is_spaced(source):
+    begins_close = gap == "" or gap[0] in "-–—" or gap[0].isalnum()
+    if begins_close and is_spaced(target) and not is_spaced(source):
         return f" {gap}"
     if gap == " " and not is_spaced(target):
         return "" if is_spaced(source) else gap
@@ -90,7 +91,7 @@ def is_one_sentence(text: str, language: str) -> bool:
 
 def _has_no_break(text: str) -> bool:
     """Whether one cheap look finds that an ASCII text has nothing to keep."""
-    return text.isascii() and "    " not in text and _ASCII_BREAK.search(text) is None
+    return text.isascii() and "   " not in text and _ASCII_BREAK.search(text) is None
 
 
 def is_spaced(language: str) -> bool:
