@@ -238,9 +238,11 @@ def _marks(text: str, find: FindKept, is_spaced: bool) -> Iterator[Token]:
             continue
         elif is_spaced:
             kind, name = _touching(mark), mark["left"]
-        elif mark["left"] == "**" or (mark["left"] == "*" and _is_beside_letter(mark)):
-            nums[mark["left"]] += 1
-            kind, name = (Kind.END, Kind.START)[nums[mark["left"]] % 2], mark["left"]
+        elif (name := mark["left"]) in nums:
+            is_end = nums[name] % 2 == 1
+            if name == "**" or _touches_letter(mark, is_end=is_end):
+                nums[name] += 1
+                kind = Kind.END if is_end else Kind.START
         if kind:
             yield Token(kind, *mark.span(), name, mark["empty"] is not None)
 
@@ -251,11 +253,14 @@ def _kept_marks(text: str, find: FindKept) -> dict[int, bool]:
     return {at: is_mark for span, is_mark in spans.items() for at in range(*span)}
 
 
-def _is_beside_letter(mark: regex.Match[str]) -> bool:
-    """Whether a letter touches a mark, and no digit."""
+def _touches_letter(mark: regex.Match[str], *, is_end: bool) -> bool:
+    """Whether what is marked begins with a letter, or ends without a space, and no digit touches
+    the mark."""
     start, end = mark.span()
-    beside = mark.string[max(0, start - 1) : start] + mark.string[end : end + 1]
-    return any(map(str.isalpha, beside)) and not any(map(str.isdigit, beside))
+    before, after = mark.string[max(0, start - 1) : start], mark.string[end : end + 1]
+    if before.isdigit() or after.isdigit():
+        return False
+    return before.strip() != "" if is_end else after.isalpha()
 
 
 def _touching(mark: regex.Match[str]) -> Kind | None:

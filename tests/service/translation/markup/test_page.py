@@ -213,6 +213,7 @@ def test_without_spaces_between_words_marks_that_say_their_end_are_tags(
         *(("the 5_000 and __init__ of a_b_c", True), ("from %s to %s%", True)),
         *(("{{a}} our {{b}}", True), ("你有{a}条消息和{b}封邮件。", False)),
         *(("第1~3页和5~7页", False), ("好的~谢谢~", False), ("第3*4页和5*6页", False)),
+        *(("把 *a 置为1，将 *b 置为2", False), ("*必填", False)),
         *(("the __init__ of __a_b__ and __MAX__", True), ("a__b and c__", True)),
     ],
 )
