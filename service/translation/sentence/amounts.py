@@ -102,6 +102,7 @@ _NUMBER = regex.compile(
 _POINT = regex.compile(r"\.(?=\W*+\w)")
 """Of an abbreviation; that at the end of a text is of the sentence."""
 _WORD = regex.compile(r"[\p{Latin}\d_]")
+_DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
 
 def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
@@ -118,7 +119,7 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
                 end += 1
         written = text[match.start() : match.start("scale") if scale else end].rstrip(" \u00a0")
         end = end if scale else match.start() + len(written)
-        if _WORD.match(text, end) or text.startswith("月", end):
+        if (_WORD.match(text, end) and not _DAYTIME.match(text, end)) or text.startswith("月", end):
             continue
         spelled = _in_target(written, scale, own, other)
         if spelled is not None:

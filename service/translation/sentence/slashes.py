@@ -1,5 +1,5 @@
-"""Words that a sign joins, as in yes/no, Hello,world and 9am: networks know the words, but copy
-what is joined."""
+"""Words that a sign joins, as in yes/no and Hello,world: networks know the words, but copy what is
+joined."""
 
 from __future__ import annotations
 
@@ -11,16 +11,11 @@ from service.translation.alignment import AlignmentLink
 from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
-_SIGNS = {"/": " / ", "&": " & ", ",": ", ", ":": ": ", "a": " a", "p": " p"}
-"""How each sign is written where words are apart; the letters are those of am and pm."""
-_DAYTIME = r"(?P<sign>[ap])(?=m(?!\p{L}))"
-_JOINED = regex.compile(
-    rf"(?<=\p{{L}}[\p{{Ll}}\p{{M}}])(?P<sign>[/&,:])(?=\p{{L}}[\p{{Ll}}\p{{M}}])|(?<=\d){_DAYTIME}"
-)
-_SPACED = regex.compile(rf"\s(?P<sign>[/&])|(?P<sign>[/&,:])\s|(?<=\d)\s{_DAYTIME}")
-_APART = regex.compile(
-    rf"(?:(?<!\s)\s++)?+(?P<sign>[/&])\s*+|(?P<sign>[,:])\s++|(?<=\d)\s{_DAYTIME}"
-)
+_SIGNS = {"/": " / ", "&": " & ", ",": ", ", ":": ": "}
+"""How each sign is written where words are apart."""
+_JOINED = regex.compile(r"(?<=\p{L}[\p{Ll}\p{M}])(?P<sign>[/&,:])(?=\p{L}[\p{Ll}\p{M}])")
+_SPACED = regex.compile(r"\s(?P<sign>[/&])|(?P<sign>[/&,:])\s")
+_APART = regex.compile(r"(?:(?<!\s)\s++)?+(?P<sign>[/&])\s*+|(?P<sign>[,:])\s++")
 _BETWEEN = frozenset("/&")
 """Signs between words, unlike the marks of a sentence, of which a translation may have more."""
 

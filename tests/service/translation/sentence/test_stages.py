@@ -224,10 +224,10 @@ def test_a_word_in_capitals_that_is_no_usual_one_stays() -> None:
         ("his/her dog", "his / her dog"),
         ("cat/dog/bird", "cat / dog / bird"),
         ("Ok,thanks:it is", "Ok, thanks: it is"),
-        ("cat&dog at 9am or 5pm", "cat & dog at 9 am or 5 pm"),
+        ("cat&dog", "cat & dog"),
         ("yes/no, maybe,so", "yes / no, maybe,so"),
         *((text, None) for text in ("I/O error", "km/h", "GNU/Linux", "this / that/those", "a/b")),
-        *((text, None) for text in ("R&D", "1,234", "10:30", "at 9 pm or 5pm", "你好,世界", "a,b")),
+        *((text, None) for text in ("R&D", "1,234", "10:30", "你好,世界", "a,b")),
     ],
 )
 def test_joined_words_go_in_apart(text: str, apart: str | None) -> None:
