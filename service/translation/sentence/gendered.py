@@ -13,7 +13,7 @@ _SIGN = r"(?:[*:_/·]-?|\(-?(?=\p{Ll}++\)))"
 _GENDERED = regex.compile(
     rf"""(?<![\p{{L}}\p{{N}}_*])(?P<stem>\p{{L}}\p{{Ll}}++)
     (?: (?<=\b\p{{Lu}}\p{{Ll}}++)(?:{_SIGN}i|I(?=nnen)|(?<=er|or|ent|ist|ant)I)n(?P<plural>nen)?\)?
-    | (?<=[^\W\d_]e){_SIGN}(?P<ending>[rnms])\)?
+    | (?<=[^\W\d_]e){_SIGN}(?P<ending>r|(?<=\b\p{{Ll}}++{_SIGN})[nms])\)?
     | (?<=\b(?:[Ee]|[KkMmDdSs]e)in){_SIGN}(?P<ending>e[rnms]?)\)? ) (?![\p{{L}}*_])""",
     regex.X,
 )

@@ -13,7 +13,9 @@ from service.translation.sentence.stages import Version
 
 _SIGNS = {"/": " / ", "&": " & ", ",": ", ", ":": ": "}
 """How each sign is written where words are apart."""
-_JOINED = regex.compile(r"(?<=\p{L}[\p{Ll}\p{M}])(?P<sign>[/&,:])(?=\p{L}[\p{Ll}\p{M}])")
+_JOINED = regex.compile(
+    r"(?:(?<=\p{L}[\p{Ll}\p{M}])(?P<sign>[/&,])|(?<=\b\p{Lu}\p{L}+)(?P<sign>:))(?=\p{L}[\p{Ll}\p{M}])"
+)
 _SPACED = regex.compile(r"\s(?P<sign>[/&])|(?P<sign>[/&,:])\s")
 _APART = regex.compile(r"(?:(?<!\s)\s++)?+(?P<sign>[/&])\s*+|(?P<sign>[,:])\s++")
 _BETWEEN = frozenset("/&")

@@ -223,11 +223,11 @@ def test_a_word_in_capitals_that_is_no_usual_one_stays() -> None:
     [
         ("his/her dog", "his / her dog"),
         ("cat/dog/bird", "cat / dog / bird"),
-        ("Ok,thanks:it is", "Ok, thanks: it is"),
+        ("Note:this,that", "Note: this, that"),
         ("cat&dog", "cat & dog"),
         ("yes/no, maybe,so", "yes / no, maybe,so"),
         *((text, None) for text in ("I/O error", "km/h", "GNU/Linux", "this / that/those", "a/b")),
-        *((text, None) for text in ("R&D", "1,234", "10:30", "你好,世界", "a,b")),
+        *((text, None) for text in ("R&D", "1,234", "10:30", "你好,世界", "a,b", "host:port")),
     ],
 )
 def test_joined_words_go_in_apart(text: str, apart: str | None) -> None:
@@ -245,8 +245,11 @@ def test_joined_words_go_in_apart(text: str, apart: str | None) -> None:
         ("Liebe Kolleg*innen und Kund:innen", "Liebe Kollegen und Kunden"),
         ("Schüler/-innen, LehrerInnen-Treffen", "Schüler, Lehrer-Treffen"),
         ("Jede/r Student_in, ein/e Lehrer(in)", "Jeder Studentin, eine Lehrerin"),
-        ("Sehr geehrte(r) Herr", "Sehr geehrter Herr"),
-        *((text, None) for text in ("Ein/Aus, und/in", "LinkedIn, MacInnes", "der/die, er/sie")),
+        ("Sehr geehrte(r) Herr, eine(n)", "Sehr geehrter Herr, einen"),
+        *(
+            (text, None)
+            for text in ("Ein/Aus, und/in", "LinkedIn, MacInnes", "der/die, er/sie", "Seite(n)")
+        ),
     ],
 )
 def test_words_for_any_gender_go_in_as_plain_ones(text: str, plain: str | None) -> None:
