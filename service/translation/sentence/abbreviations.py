@@ -68,7 +68,7 @@ _WORDS = {
         "Jan.": "Januar",
         "Jhd?t?.": "Jahrhundert",
         "Kap.": "Kapitel",
-        r"Min(?<=\d\s?Min).": "Minuten",
+        r"Min(?<=[\d⟧]\s?Min).": "Minuten",
         "Mio.": "Millionen",
         "Mrd.": "Milliarden",
         "Nov.": "November",
@@ -135,7 +135,7 @@ _WORDS = {
         "z.Zt.": "zurzeit",
         "zzgl.": "und",
         r"o(?=\.\s\p{Ll}{3}|\.\s\p{Lu}).": "oder",
-        r"u(?=\.\s\p{Ll}{3}|\.\s\p{Lu}).": "und",
+        r"u(?=\.\s\p{Ll}{3}|\.\s[\p{Lu}\d]).": "und",
     },
     "en": {
         "Apr.": "April",
@@ -184,6 +184,8 @@ _WORDS = {
     },
 }
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
+_NO_CENTS = regex.compile(r"(?<![\d.,])(?P<euros>\d++(?:\.\d{3})*+),[-–—]{1,2}(?![\p{L}\d])")
+"""1.299,- €."""
 _AFTER = r"(?=[\s,;:!?…)\]]|$)"
 _LETTERS = r"\p{L}\p{M}\p{N}"
 _ANY_DAY = {
@@ -242,6 +244,8 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     days = {place for start, end, _ in found for place in range(start, end)}
     matches = (one for one in known.finditer(text) if one.start() not in days)
     found += (Replacement(*one.span(), _word(one, language)) for one in matches)
+    if language == "de":
+        found += (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
     return spell(text, sorted(found)) if found else None
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _NOUNS_IN_CAPITALS = frozenset({"de"})
 _ODD_WORDS = re.compile(
-    r"[A-ZÀ-ÖØ-Þ](?:[A-ZÀ-ÖØ-Þ]|[a-z]{1,9}\.?\s?[-–+&]\s?[DFMSTW][a-z]{1,9}\b)|\.[,;:!?…)\]]"
+    r"[A-ZÀ-ÖØ-Þ](?:[A-ZÀ-ÖØ-Þ]|[a-z]{1,9}\.?\s?[-–+&]\s?[DFMSTW][a-z]{1,9}\b)|[.,][-,;:!?…–)\]]"
     r"|[a-zß-ÿ](?:[,:&][A-Za-zß-ÿ]|[*:_·(]-?[einrms]|In(?:nen)?\b)"
 )
 """Two capitals, what may be two days, a point that ends no sentence, or words that a sign joins."""

@@ -153,6 +153,7 @@ def test_no_sentence_is_longer_than_the_network_takes(
         ("de", "Mo-Fr 8-18 Uhr", "Montag – Freitag 8-18 Uhr"),
         ("de", "Mo.–Do. 8, Sa./So. zu", "Montag – Donnerstag 8, Samstag / Sonntag zu"),
         ("de", "Do-Re-Mi, Di-Bo", None),
+        ("de", "9-12 u. 14 Uhr, 1.299,- € und 5,-- €", "9-12 und 14 Uhr, 1.299 € und 5 €"),
         ("en", "Sat. and Sun. closed", "Saturday and Sunday closed"),
         ("en", "Mon-Thurs, Sat/Sun.", "Monday – Thursday, Saturday / Sunday."),
         ("en", "Sun-Moon, Sat-Nav, the Sun", None),
