@@ -137,7 +137,10 @@ def message_branches(text: str) -> list[Span]:
 
 def find_in_branch(find: FindKept, text: str) -> Sequence[Span]:
     """What stays in a branch: also the sign for the number."""
-    return sorted([*find(text), *(Span(*match.span()) for match in _NUMBER.finditer(text))])
+    others = (
+        span for span in find(text) if not _NUMBER.fullmatch(text, span.start, span.start + 1)
+    )
+    return sorted([*others, *(Span(*match.span()) for match in _NUMBER.finditer(text))])
 
 
 def _mixed(text: str) -> Set[str]:

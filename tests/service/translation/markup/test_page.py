@@ -126,6 +126,7 @@ def test_flows_are_what_a_reader_sees_as_running_text(source: str, expected: lis
     [
         ("{n, plural, one {# file} other {# files}} ", [f"{MARK} file", f"{MARK} files"]),
         ("{a, select, x {{n, plural, other {They}}} other {It}}", ["They", "It"]),
+        ("{n, plural, other {#个文件}}", [f"{MARK}个文件"]),
         ("{n, plural, one {a} other {b}} left", []),
         ("{n, plural, one {a} other {b}", []),
     ],
