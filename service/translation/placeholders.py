@@ -15,6 +15,7 @@ import regex
 
 from model.text.spans import Span
 from service.translation.automaton import Automaton
+from service.translation.language.segmentation import BAR
 
 _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
@@ -36,13 +37,13 @@ _DELIMITED = regex.compile(
     |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
     |(?<=[\p{Ll}\p{Han}][,:;]?\s?)\[\p{Lu}[\p{Lu}\d]{1,30}\]|\[\p{Lu}[\p{Lu}\d]{1,30}\](?=,\s)
     |(?<=[^\s\#]\ )\#{3,}+(?![\w\#])
-    |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
+    |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}(?:,(?:\d{1,4}|\*))?|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
     |-(?<=[\p{Han}\u3000-\u303f\uff00-\uff65("'„“‘]-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\p{Latin}\d_'’-])
-    # &lt;br&gt; &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %>
+    # &lt;br&gt; &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %> <!-- x -->
     |&lt;/?[A-Za-z][\w:.-]*+(?:\s[^<>&\n]*+)?/?&gt;
     |&(?:[A-Za-z]{2,8}\d{0,2}|\#\d{1,7}|\#x[0-9a-fA-F]{1,6});|\\[nrt](?![a-z])|\\["'*\[\]~]
     |(?<![\p{Latin}\d_])[A-Z]\w{0,80}+<(?!(?:[a-z]|br|hr|wbr|img)\b)[\w&:,<>]{1,80}(?<=>)
-    |<++/?[A-Za-z\d][\w:.-]*+(?:\s*+/?>++|\s[^<>=\n]*+=[^<>\n]*+>)|<%[^%\n]{1,200}%>
+    |<++/?[A-Za-z\d][\w:.-]*+(?:\s*+/?>++|\s[^<>=\n]*+=[^<>\n]*+>)|<%[^%\n]{1,200}%>|<!--[^\n]{0,500}?-->
     # 2024-05-17 10:00, AB12-00MW-EF56, units after a number
     |(?<![\p{Latin}\d_-])\d{4}-\d\d-\d\d
         (?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\p{Latin}\d_-])
@@ -64,6 +65,7 @@ _CHARACTERS = (
     r"(?:[^\s\]\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uff65“”„‚‘’«»‹›…–—]|\](?!\())++"
 )
 _TOKEN = regex.compile(_CHARACTERS)
+_BAR = regex.compile(BAR)
 _PLACE = re.compile(r"://|\b[A-Za-z]:\\")
 _PLACE_GOES_ON = regex.compile(
     rf"""(?:(?<=[/\\=])\p{{Han}}{{1,30}}+(?=[/\\?&\#=.][\w-]){_CHARACTERS})*+
@@ -185,7 +187,8 @@ def occurs(string: str, text: str) -> bool:
 def _by_rules(text: str) -> Iterator[Span]:
     if _HINT.search(text) or _HINT_IN_WORDS.search(text):
         delimited: list[Span] = []
-        yield from _tokens(_DELIMITED.sub(functools.partial(_mask, delimited), text))
+        masked = _DELIMITED.sub(functools.partial(_mask, delimited), text)
+        yield from _tokens(_BAR.sub(" ", masked) if "|" in text else masked)
         yield from (_with_marks(_with_unit(span, text), text) for span in delimited)
         yield from _blocks(text)
     if not text.isprintable() or "\ufffc" in text or "\ufffd" in text:

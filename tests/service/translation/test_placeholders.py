@@ -107,6 +107,10 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("{h}h {min}m {sec}s, %dh %ds", ["{h}h", "{min}m", "{sec}s", "%dh", "%ds"]),
         ("{size}MB, {n}x; {user}s, {n}th, %sm", ["{size}MB", "{n}x", "{user}", "{n}", "%s"]),
         ("Dear [NAME], code [ID2]: ###", ["[NAME]", "[ID2]", "###"]),
+        (
+            "<!-- Not this --> {n} day|{n} days, [2,*] a|b",
+            ["<!-- Not this -->", "{n}", "{n}", "[2,*]", "a|b"],
+        ),
         ("[MUSIC] plays. [A] # b ## c C### [Red] car", []),
         ("__Note__ and __Note:__ of __name__ and __MAX_A__", ["__name__", "__MAX_A__"]),
         ("12345678 or 1,234,567,890 or 1234567890.5", []),
