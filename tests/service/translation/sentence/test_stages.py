@@ -35,6 +35,8 @@ PARTS = st.sampled_from(
         *("The", "house", "is", "BIG", "NOW", "OPEN", "THE DOOR", "a", "dog.", "Mr.", "No", "!"),
         *("max.", "Approx.", "e. g.", "maximum", "MISC."),
         *("yes/no", "/", "VERY", "Never", "NASA", "NOT", "- ", "• ", "[ ] ", " > ", ":-)", "(yes)"),
+        *("Hello,world", "cat&dog", "EXIT", "!!!", "....", "__Note__", "[NAME]", "{h}h", "&uuml;"),
+        *("Öl", "öl", "Öffnen", "Kund:innen", "Jede/r", "1.299,-", '"I am it"', "   ", "d|{n} d"),
         *("Mon-Fri", "Sat./Sun. ", "Monday", "e.g., ", "i.e.: ", "(etc.) "),
         *("{0}", "%s", "a_b", "https://a.b/c", "€5", "3.5", "1,234", "<b>", "</b>", "**", "[x]"),
         *(
@@ -58,6 +60,7 @@ TEXTS = st.one_of(
     st.lists(PARTS, max_size=10).map(" ".join),
     strange_texts,
 )
+PAIRS = st.sampled_from([("en", "de"), ("de", "en")])
 OF_FEW_PARTS = st.lists(PARTS, min_size=1, max_size=3).flatmap(
     lambda parts: st.lists(st.sampled_from(parts), max_size=24).map(" ".join)
 )
@@ -84,11 +87,12 @@ def prepared(
     *,
     has_terms: bool = False,
     limits: SentenceLimits = LIMITS,
+    pair: tuple[str, str] = ("en", "de"),
     **fields: object,
 ) -> tuple[Document, list[Entry]]:
     glossary = Glossary(TERMS) if has_terms else None
-    job = TranslationJob([text], "en", "de", glossary=glossary, **fields)
-    work = ModelJob(job, [text], [0], "en", "de", DecodingOptions())
+    job = TranslationJob([text], *pair, glossary=glossary, **fields)
+    work = ModelJob(job, [text], [0], *pair, DecodingOptions())
     (document,), entries = Preparation(TOKENIZERS[reserved], limits, work).prepare()
     return document, entries
 
@@ -109,9 +113,11 @@ def linked(version: Version, text: str) -> list[tuple[str, str]]:
 
 
 @settings(deadline=None)
-@given(TEXTS, st.sampled_from([0, 16]), st.booleans())
-def test_what_enters_leaves_as_it_was(text: str, reserved: int, has_terms: bool) -> None:
-    document, entries = prepared(text, reserved, has_terms=has_terms)
+@given(TEXTS, st.sampled_from([0, 16]), st.booleans(), PAIRS)
+def test_what_enters_leaves_as_it_was(
+    text: str, reserved: int, has_terms: bool, pair: tuple[str, str]
+) -> None:
+    document, entries = prepared(text, reserved, has_terms=has_terms, pair=pair)
     for sentence, entry in zip(document.sentences, entries, strict=True):
         version = leave(entry.stages, to_itself(entry.text))
         assert version is not None
@@ -292,15 +298,15 @@ def test_case_changes_case_only(enter: type[Stage], text: str) -> None:
 
 
 @settings(deadline=None)
-@given(TEXTS, st.sampled_from([True, False, "nonewlines"]), st.booleans())
+@given(TEXTS, st.sampled_from([True, False, "nonewlines"]), st.booleans(), PAIRS)
 def test_a_text_that_looks_plain_is_what_the_whole_way_makes_of_it(
-    text: str, split: bool, has_terms: bool
+    text: str, split: bool, has_terms: bool, pair: tuple[str, str]
 ) -> None:
     """The look at a plain text decides nothing that taking apart and cutting does not."""
-    looked, entries = prepared(text, split_sentences=split, has_terms=has_terms)
+    looked, entries = prepared(text, split_sentences=split, has_terms=has_terms, pair=pair)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Preparation, "_is_plain", lambda *_: False)
-        cut, others = prepared(text, split_sentences=split, has_terms=has_terms)
+        cut, others = prepared(text, split_sentences=split, has_terms=has_terms, pair=pair)
     assert looked.gaps == cut.gaps
     assert list(map(described, looked.sentences)) == list(map(described, cut.sentences))
     assert [one.source for one in entries] == [one.source for one in others]
