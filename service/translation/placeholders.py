@@ -35,8 +35,8 @@ _DELIMITED = regex.compile(
     # :arrow-right: :name [NAME] ### [1] [X1X] [x] -x
     |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,60}:(?![\p{Latin}\d_:])
     |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
-    |(?<=[\p{Ll}\p{Han}][,:;]?\s?)\[\p{Lu}[\p{Lu}\d]{1,30}\]|\[\p{Lu}[\p{Lu}\d]{1,30}\](?=,\s)
-    |(?<=[^\s\#]\ )\#{3,}+(?![\w\#])
+    |\[(?=\p{Lu})(?:(?<=[\p{Ll}\p{Han}][,:;]?\s?\[)[\p{Lu}\d]{2,30}\]|[\p{Lu}\d]{2,30}\](?=,\s))
+    |\#(?<=[^\s\#]\ \#)\#{2,}+(?![\w\#])
     |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}(?:,(?:\d{1,4}|\*))?|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
     |-(?<=[\p{Han}\u3000-\u303f\uff00-\uff65("'„“‘]-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\p{Latin}\d_'’-])
     # &lt;br&gt; &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %> <!-- x -->
@@ -53,7 +53,7 @@ _DELIMITED = regex.compile(
         (?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa
         |ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mglthsVAW])(?![\p{Latin}\d_])
     # numbers of cards and persons, telephone numbers, IBAN, hashtags and mentions in Chinese
-    |(?<![\p{Latin}\d_+.,/:-])\d{9,}+[Xx]?(?![\p{Latin}\d_]|[.,:/-]\d)
+    |(?=\d{9})(?<![\p{Latin}\d_+.,/:-])\d++[Xx]?(?![\p{Latin}\d_]|[.,:/-]\d)
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}(?![:./-]?\d|[\p{Latin}_])
     |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])
     |(?:(?<![[\w&/]--\p{Han}])|(?<=(?<![^\s\p{Han}\p{P}])//))(?:\#(?=[\w--\p{Han}]*+\p{Han})[^\W\d]\w*+\#?

@@ -19,8 +19,8 @@ from service.translation.language.splitting import CountTokens, split_to_fit
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
 _SEPARATOR = r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+|\s{3,}"
 BAR = (
-    r"(?:(?<!\S|[(\[{]\s?[^()\[\]{}\s]{0,20}\s)[|\uff5c](?!\S)"
-    r"|(?<=\s[^|\n]{0,200}[\w.!?)}])\|(?=[\p{Lu}{\[%:\ufffc][^|\n]*\s))"
+    r"[|\uff5c](?:(?!\S)(?<!(?:\S|[(\[{]\s?[^()\[\]{}\s]{0,20}\s)[|\uff5c])"
+    r"|(?=[\p{Lu}{\[%:\ufffc][^|\n]*\s)(?<=\s[^|\n]{0,200}[\w.!?)}]\|))"
 )
 """Stands between the entries of a menu, or the forms of a plural, also `one day|{n} days`; not in
 `P(A | B)`."""
@@ -31,11 +31,11 @@ EMOJI = (
     r"[\p{Emoji_Modifier}\p{Extended_Pictographic}\uFE0F\u200D\U000E0020-\U000E007F]*"
     r"|(?<!\S)(?:[:;=]['-]?(?:[()DPOop|*]|\)+)|\^[_.-]?\^)(?!\S)|<3(?=\s*$)"
 )
-_LEADER = r"\.{4,}+|…{3,}+|[!?]{3,}+"
+_LEADER = r"[.…!?](?:(?<=\.)\.{3,}+|(?<=…)…{2,}+|(?<=[!?])[!?]{2,}+)"
 """Marks that stand between the columns of a list, or more of them than a sentence needs; networks
 lose some."""
 _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER})+")
-_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<]|\.{4}|[!?]{3}")
+_ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<.!?](?:(?<![.!?])|(?<=\.)\.{3}|(?<=[!?])[!?]{2})")
 """Signs of what may be kept of an ASCII text, beside three spaces."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _DIGIT = regex.compile(r"\d")

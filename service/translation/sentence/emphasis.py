@@ -141,5 +141,7 @@ def _is_usual(
     small = in_small_letters(word)
     if ShortTexts.load().frequency(small, language) >= _LEAST_FREQUENCY:
         return True
+    if len(word) < least_long:
+        return False
     num_pieces = min(count(small), count(match_case(small, "Aa"))) - count("")
-    return len(word) >= max(least_long, _LEAST_OF_PIECE * num_pieces)
+    return len(word) >= _LEAST_OF_PIECE * num_pieces

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 _NOUNS_IN_CAPITALS = frozenset({"de"})
+_CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
 _ODD_WORDS = re.compile(
-    r"[A-ZÀ-ÖØ-Þ](?:[A-ZÀ-ÖØ-Þ]|[a-z]{1,9}\.?\s?[-–+&]\s?[DFMSTW][a-z]{1,9}\b)|[.,][-,;:!?…–)\]]"
-    r"|[a-zß-ÿ](?:[,:&][A-Za-zß-ÿ]|[*:_·(]-?[einrms]|In(?:nen)?\b)"
+    rf"[{_CAPITAL}.,:&*_·(](?:(?<=[.,])[-,;:!?…–)\]]"
+    rf"|(?<=[{_CAPITAL}])(?:[{_CAPITAL}]|[a-z]{{1,9}}\.?\s?[-–+&]\s?[DFMSTW][a-z]{{1,9}}\b)"
+    rf"|(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n)"
 )
 """Two capitals, what may be two days, a point that ends no sentence, or words that a sign joins."""
 LastStage = Emphasis | CapitalWord | Slashes | Spelled | RareCapitals | Script
