@@ -52,7 +52,9 @@ _DELIMITED = regex.compile(
     |(?<!\p{Latin}\d{0,9})\d[\ \u00a0]?\K
         (?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa
         |ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mglthsVAW])(?![\p{Latin}\d_])
-    # numbers of cards and persons, telephone numbers, IBAN, hashtags and mentions in Chinese
+    # 1 000 000, numbers of cards and persons, telephone numbers, IBAN, hashtags and mentions in Chinese
+    |(?=\d{1,3}[\ \u00a0\u202f]\d{3}[\ \u00a0\u202f]\d{3}(?!\d))(?<![\p{Latin}\d_+.,/:-]|\d\ )
+        \d++(?:[\ \u00a0\u202f]\d{3}(?!\d))++(?![\p{Latin}_]|[.,:/-]\d)
     |(?=\d{9})(?<![\p{Latin}\d_+.,/:-])\d++[Xx]?(?![\p{Latin}\d_]|[.,:/-]\d)
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}(?![:./-]?\d|[\p{Latin}_])
     |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])
