@@ -160,7 +160,7 @@ class Tokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         """Target ids to text: drops control symbols, joins byte pieces into characters."""
         if self._target.raw_bytes.keys().isdisjoint(ids):
-            return "".join([self._target.texts[token] for token in ids]).removeprefix(" ")
+            return "".join([self._target.texts[token] for token in ids]).lstrip(" ")
         stream = self.stream()
         return "".join([stream.push(token) for token in ids]) + stream.flush()
 
@@ -348,8 +348,8 @@ class Vocabulary:
 class StreamDecoder:
     """Token ids in, text out; the parts joined are exactly the whole text.
 
-    Bytes of an incomplete character are held back; bytes that never form one are dropped. The
-    space that sentencepiece puts before the first word is dropped.
+    Bytes of an incomplete character are held back; bytes that never form one are dropped. So are
+    spaces before the first word: sentencepiece puts one there, and a network at times another.
     """
 
     def __init__(self, text_of: Callable[[int], str | bytes]) -> None:
@@ -370,7 +370,7 @@ class StreamDecoder:
         return self._begin(self._utf8.decode(b"", final=True))
 
     def _begin(self, text: str) -> str:
-        if text and not self._has_started:
-            self._has_started = True
-            return text.removeprefix(" ")
+        if not self._has_started:
+            text = text.lstrip(" ")
+            self._has_started = text != ""
         return text
