@@ -121,6 +121,16 @@ def test_what_is_in_the_target_language_stays(
         assert "".join(document.gaps) == text
 
 
+@pytest.mark.parametrize(
+    ("target", "gaps"), [("en", ["1. ", "\n 12. ", "\n"]), ("ja", ["", "\n ", "\n"])]
+)
+def test_a_language_with_spaces_numbers_lists_otherwise(target: str, gaps: list[str]) -> None:
+    text, pair = "1、打开盒子\n 12、关闭\n苹果、3、4、梨", ("zh", target)
+    work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
+    (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
+    assert document.gaps == [*gaps, ""]
+
+
 def test_chinese_words_stay_on_their_way_into_chinese() -> None:
     text, pair = "My friend 王伟 lives in 上海.", ("en", "zh")
     work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
