@@ -7,6 +7,7 @@ alone with a capital, as on buttons.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import regex
@@ -54,9 +55,19 @@ class Title(NamedTuple):
         return version._replace(text=match_case(version.text, self.written))
 
 
-def enter_capitals(text: str) -> Capitals:
-    """The stage of a sentence in capitals."""
-    return Capitals(in_sentence_case(text))
+def enter_capitals(text: str, count: Callable[[str], int] | None = None) -> Capitals:
+    """The stage of a sentence in capitals. `count`: the network's pieces of a word, in a language
+    whose nouns have capitals: those of fewer pieces with one."""
+    small = in_sentence_case(text)
+    if count is None:
+        return Capitals(small)
+    return Capitals(_WORD.sub(lambda word: _as_noun(word[0], count), small))
+
+
+def _as_noun(word: str, count: Callable[[str], int]) -> str:
+    """The word, with a capital if the network knows it better then."""
+    noun = match_case(word, "Aa")
+    return noun if count(noun) < count(word) else word
 
 
 def enter_title(text: str) -> Title:

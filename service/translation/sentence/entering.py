@@ -93,6 +93,7 @@ class Entrance:
         self._changes_script = work.is_traditional or work.source == SIMPLIFIED
         self._is_aligned = work.job.is_aligned or work.job.is_checked
         has_capitals_for_nouns = work.source in _NOUNS_IN_CAPITALS
+        self._count_nouns = self.count_pieces if has_capitals_for_nouns else None
         self._asks_titles_again = (
             work.can_repeat and not work.options.sampling and not has_capitals_for_nouns
         )
@@ -108,7 +109,7 @@ class Entrance:
         stages: list[Stage] = []
         text = sentence.text
         if sentence.is_in_capitals:
-            stages.append(enter_capitals(text))
+            stages.append(enter_capitals(text, self._count_nouns))
             text = stages[-1].text
         terms = self._terms(sentence, text, prefix) if self._matcher else None
         if terms is not None:

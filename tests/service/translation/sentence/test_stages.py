@@ -218,6 +218,14 @@ def test_capitals_that_the_vocabulary_lacks_go_in_small_and_come_back(text: str)
     assert enter_rare_capitals(text, tokenizer, "en") is None
 
 
+def test_german_nouns_keep_a_capital() -> None:
+    text = "FROHE WEIHNACHTEN IM GARTEN, UND BITTE DIE TÜR SCHLIESSEN!"
+    (entry,) = prepared(text, pair=("de", "en"))[1]
+    assert entry.text == "Frohe Weihnachten im Garten, und bitte die Tür schliessen!"
+    assert leave(entry.stages, Version(entry.text)) == Version(text)
+    assert prepared("THE DOG IN BERLIN")[1][0].text == "The dog in berlin"
+
+
 def test_a_word_in_capitals_that_is_no_usual_one_stays() -> None:
     for text in ("NASA", "WEBVTT!"):
         document, entries = prepared(text)
