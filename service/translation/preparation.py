@@ -74,7 +74,6 @@ class Preparation:
         self._is_translated = is_in_target(work.source, work.target)
         self._target_words = frequent_words(work.source, work.target)
         self._keeps_han = self._is_translated is is_chinese
-        self._parts_numbers = is_spaced(work.target) and not is_spaced(work.source)
         self._keep = KeptStrings(work.job.keep) if work.job.keep else None
         glossary = work.job.glossary
         self._matcher = glossary.matcher(work.source) if glossary else None
@@ -127,7 +126,7 @@ class Preparation:
             return Document(self._cutter.items(coded_flows(text, self._find_kept)))
         if work.job.format != "text" and _is_written_as_html(text, work.job.format):
             return Document(self._cutter.items(take_apart(text, self._find_kept, work.job.target)))
-        if self._parts_numbers and "、" in text:
+        if "、" in text and is_spaced(work.target) and not is_spaced(work.source):
             text = _NUMBERED.sub(r"\1. ", text)
         if self._is_plain(text):
             return Document([Sentence(text, is_plain=not work.is_traditional)])
