@@ -285,6 +285,19 @@ def test_few_words_with_capitals_are_a_title(text: str, is_one: bool) -> None:
     assert is_title(text) is is_one
 
 
+@pytest.mark.parametrize(
+    ("pair", "text", "spelled"),
+    [
+        (("en", "de"), "It takes 5 hrs.", "It takes 5 hours."),
+        (("de", "en"), "Es kostet 5 Mio.", "Es kostet 5 Millionen."),
+    ],
+)
+def test_a_sentence_may_end_with_an_abbreviation(
+    pair: tuple[str, str], text: str, spelled: str
+) -> None:
+    assert [entry.text for entry in prepared(text, pair=pair)[1]] == [spelled]
+
+
 def test_an_abbreviation_is_linked_to_its_translation() -> None:
     stage = enter_abbreviations("3 Mrd. Euro z. B.", "de")
     assert stage is not None
