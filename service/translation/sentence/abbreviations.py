@@ -146,7 +146,7 @@ _WORDS = {
         "Feb.": "February",
         "Jan.": "January",
         r"Mar(?=\.\s\d).": "March",
-        r"No(?=\.\s?\d).": "Number",
+        r"No(?=\.:?\s?\d).": "Number",
         "Nov.": "November",
         "Oct.": "October",
         "Sept?.": "September",

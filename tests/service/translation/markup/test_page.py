@@ -255,6 +255,7 @@ def test_elements_that_stand_below_each_other_are_not_one_word(names: list[str])
             "A red dog",
             [(0, "!["), (2, "**"), (5, "**"), (9, "](a.png)")],
         ),
+        (r"Is \emph{very} big", "Is very big", [(3, r"\emph{"), (7, "}")]),
         *((same, same, []) for same in ("R&D, Q&A, M&Ms", "Tom & Jerry", "Cancel (&C)", "a](b.c)")),
         *((same, same, []) for same in ("black&white", "&Open &file", "the _id of it", "[ab] (y)")),
     ],
