@@ -34,7 +34,9 @@ EMOJI = (
 _LEADER = r"[.…!?](?:(?<=\.)\.{3,}+|(?<=…)…{2,}+|(?<=[!?])[!?]{2,}+)"
 """Marks that stand between the columns of a list, or more of them than a sentence needs; networks
 lose some."""
-_KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER})+")
+_COMMA = r",(?<=[^\s\"]\",)(?=\"[^\s\"])"
+"""Of a row of quoted fields."""
+_KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER}|{_COMMA})+")
 _ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<.!?](?:(?<![.!?])|(?<=\.)\.{3}|(?<=[!?])[!?]{2})")
 """Signs of what may be kept of an ASCII text, beside three spaces."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
@@ -95,7 +97,8 @@ def is_one_sentence(text: str, language: str) -> bool:
 
 def _has_no_break(text: str) -> bool:
     """Whether one cheap look finds that an ASCII text has nothing to keep."""
-    return text.isascii() and "   " not in text and _ASCII_BREAK.search(text) is None
+    has_gap = "   " in text or '","' in text
+    return text.isascii() and not has_gap and _ASCII_BREAK.search(text) is None
 
 
 def is_spaced(language: str) -> bool:

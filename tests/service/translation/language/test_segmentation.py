@@ -87,6 +87,11 @@ def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits
         ("Go to Home > Tea and wait.\nx > y", "en", ["Go to Home > Tea and wait.", "x > y"]),
         (":-) Thanks :) C# -5 degrees\nI <3 you <3", "en", ["Thanks", "C# -5 degrees", "I <3 you"]),
         ("a|b || c of P(A | B)", "en", ["a|b || c of P(A | B)"]),
+        (
+            '"One","Two things",3\nHe said "no", "yes"',
+            "en",
+            ["One", '"Two things",3', 'He said "no", "yes"'],
+        ),
         ("One day|{n} days|Many of them", "en", ["One day", "{n} days", "Many of them"]),
         ("Tea....$5\nOne......2", "en", ["Tea", "One"]),
         ("Help!!! Wait... what?!", "en", ["Help", "Wait... what?!"]),
