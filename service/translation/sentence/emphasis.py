@@ -35,8 +35,12 @@ _SMALL = regex.compile(r"\p{Ll}")
 _LETTER = regex.compile(r"\p{L}")
 _LEAST_FREQUENCY = 4.0
 """Of a word as it is usually written, as of ShortTexts."""
-_LEAST_LONG, _LEAST_ALONE, _LEAST_OF_PIECE = 8, 5, 2.3
-"""Letters of a long word, of one that stands alone, and of each of its pieces on average."""
+NOUNS_IN_CAPITALS = frozenset({"de"})
+_LEAST_ON_BUTTON = 4
+_LEAST_LONG, _LEAST_ALONE = 8, 5
+_LEAST_OF_PIECE, _LEAST_OF_SPELLED = 2.3, 1.6
+"""Letters of a long word, of one that stands alone; of each of its pieces on average, and of those
+of a word that is not spelled letter by letter."""
 _NAMES = {
     "de": """
         ALTER AM ARM BLOB BUS DES ELF ERROR ES FALSE FORMAT GAR IM IN INDEX INTEGER LAST MAIL MIT
@@ -82,7 +86,8 @@ class Emphasis:
 
 
 class CapitalWord(Capitals):
-    """The stage of a word in capitals that stands alone: `text` is as a sentence begins."""
+    """The stage of a word in capitals that stands alone: `text` is in small letters, or as a
+    German noun."""
 
 
 def enter_emphasis(
@@ -94,8 +99,10 @@ def enter_emphasis(
         return None
     if _SMALL.search(text) is None:
         only = _ONLY_WORD.fullmatch(text)
-        is_usual = only is not None and _is_usual(only["word"], language, count, _LEAST_ALONE)
-        return CapitalWord(in_sentence_case(text)) if is_usual else None
+        if only is None or not _is_usual_alone(only["word"], language, count):
+            return None
+        has_nouns = language in NOUNS_IN_CAPITALS
+        return CapitalWord(in_sentence_case(text) if has_nouns else in_small_letters(text))
     words = [*_find(text, language, count)]
     if not words:
         return None
@@ -128,7 +135,19 @@ def is_acronym(text: str, pair: tuple[str, str], count: Callable[[str], int]) ->
     """Whether a text is nothing else than one word in capitals that both languages have as it
     is."""
     only = _ONLY_WORD.fullmatch(text) if _NAMES.keys() >= {*pair} else None
-    return only is not None and not _is_usual(only["word"], pair[0], count, _LEAST_ALONE)
+    if only is None or only["word"] in _KNOWN_NAMES[pair[0]]:
+        return False
+    word = only["word"]
+    is_like_word = len(word) >= max(_LEAST_ON_BUTTON, _LEAST_OF_SPELLED * _num_pieces(word, count))
+    return not is_like_word and not _is_usual_alone(word, pair[0], count)
+
+
+def _is_usual_alone(word: str, language: str, count: Callable[[str], int]) -> bool:
+    """Whether a word that stands alone is one of the language. Longer ones that are something else
+    among others, such as DELETE, stand on buttons."""
+    if word in _KNOWN_NAMES[language]:
+        return len(word) >= _LEAST_ON_BUTTON
+    return _is_usual(word, language, count, _LEAST_ALONE)
 
 
 def _is_usual(
@@ -143,5 +162,10 @@ def _is_usual(
         return True
     if len(word) < least_long:
         return False
-    num_pieces = min(count(small), count(match_case(small, "Aa"))) - count("")
-    return len(word) >= _LEAST_OF_PIECE * num_pieces
+    return len(word) >= _LEAST_OF_PIECE * _num_pieces(word, count)
+
+
+def _num_pieces(word: str, count: Callable[[str], int]) -> int:
+    """The network's pieces of a word in capitals, as it is usually written."""
+    small = in_small_letters(word)
+    return min(count(small), count(match_case(small, "Aa"))) - count("")

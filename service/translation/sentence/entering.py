@@ -23,7 +23,12 @@ from service.translation.sentence.amounts import Amount
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
 from service.translation.sentence.document import Sentence
-from service.translation.sentence.emphasis import CapitalWord, Emphasis, enter_emphasis
+from service.translation.sentence.emphasis import (
+    NOUNS_IN_CAPITALS,
+    CapitalWord,
+    Emphasis,
+    enter_emphasis,
+)
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
 from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.slashes import Slashes, enter_slashes
@@ -34,7 +39,6 @@ from service.translation.text_work import go_on
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
-_NOUNS_IN_CAPITALS = frozenset({"de"})
 _CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
 _ODD_WORDS = re.compile(
     rf"[{_CAPITAL}.,:&*_·(](?:(?<=[.,])[-,;:!?…–)\]]"
@@ -94,7 +98,7 @@ class Entrance:
         self._pair = work.source, work.target
         self._changes_script = work.is_traditional or work.source == SIMPLIFIED
         self._is_aligned = work.job.is_aligned or work.job.is_checked
-        has_capitals_for_nouns = work.source in _NOUNS_IN_CAPITALS
+        has_capitals_for_nouns = work.source in NOUNS_IN_CAPITALS
         self._count_nouns = self.count_pieces if has_capitals_for_nouns else None
         self._asks_titles_again = (
             work.can_repeat and not work.options.sampling and not has_capitals_for_nouns
@@ -127,6 +131,7 @@ class Entrance:
         ids, options = self._encoder.ids(text), self._work.options
         source = SourceSentence(ids, options, self._work.job.ticket.is_streamed, prefix, is_aligned)
         is_title_again = self._asks_titles_again and is_title(sentence.text)
+        is_title_again = is_title_again and not any(isinstance(s, CapitalWord) for s in stages)
         return Entry(source, text, stages, is_title_again)
 
     def _terms(self, sentence: Sentence, text: str, prefix: tuple[int, ...]) -> Terms | None:

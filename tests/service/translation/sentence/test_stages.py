@@ -192,8 +192,8 @@ def test_abbreviations_go_in_as_words(language: str, text: str, spelled: str | N
         *(("en", text, None) for text in ("NASA is big.", "the USA and it", "Call WHO or IT now")),
         *(("en", text, None) for text in ("Use SELECT here", "a VERY_BIG one", "the GROUP BY x")),
         *(("en", text, None) for text in ("VERY IMPORTANT", "the <NOT> b", "$NOT a", "NOT-a b")),
-        *(("en", f"{word}", f"{word.capitalize()}") for word in ("EXIT!", "MENU", "STOP.")),
-        *(("de", f"{word}", f"{word.capitalize()}") for word in ("AUSGANG", "WICHTIG!!!", "NEU")),
+        *(("en", word, word.lower()) for word in ("EXIT!", "MENU", "STOP.", "DELETE")),
+        *(("de", word, word.capitalize()) for word in ("AUSGANG", "WICHTIG!!!", "NEU")),
         *(("en", text, None) for text in ("WEBVTT", "NY", "IKEA")),
         ("fr", "C'est TRÈS important.", None),
     ],
@@ -227,10 +227,11 @@ def test_german_nouns_keep_a_capital() -> None:
 
 
 def test_a_word_in_capitals_that_is_no_usual_one_stays() -> None:
-    for text in ("NASA", "WEBVTT!"):
+    for text in ("NY", "IKEA", "WEBVTT!"):
         document, entries = prepared(text)
         assert (document.gaps, entries) == ([text], [])
-    assert [entry.text for entry in prepared("STOP!")[1]] == ["Stop!"]
+    (entry,) = prepared("STOP!")[1]
+    assert (entry.text, entry.is_title) == ("stop!", False)
 
 
 @pytest.mark.parametrize(
