@@ -17,7 +17,9 @@ HAN = regex.compile(r"\p{Han}++(?:[，、·]\p{Han}++)*+")
 _HAN = regex.compile(r"\p{Han}")
 _OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Han}]")
 _EAST_ASIAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
-_LATIN_WORDS = regex.compile(r"(?<!\p{Latin})\p{Latin}++[^\p{L}]++\p{L}")
+_LATIN_WORDS = regex.compile(
+    r"(?<!\p{Latin})(?:\p{Latin}{2,}+[^\p{L}]++\p{L}{2}|\p{Latin}++(?:[^\p{L}]++\p{L}++){2})"
+)
 WITH_HAN = frozenset({"zh", "zh-Hant", "yue", "wuu", "ja", "ko"})
 WITHOUT_HAN = frozenset({"en", "de", "fr", "es", "it", "pt", "nl"})
 """Languages that are written with Chinese characters, and some in Latin letters."""
@@ -47,7 +49,7 @@ def is_chinese(text: str) -> bool:
 
 
 def is_latin(text: str) -> bool:
-    """Whether the text has two words in Latin letters, and nothing that Chinese writes."""
+    """Whether the text has three words in Latin letters or two long ones, and nothing Chinese."""
     return _EAST_ASIAN.search(text) is None and _LATIN_WORDS.search(text) is not None
 
 
