@@ -189,6 +189,7 @@ _WORDS = {
 _NO_CENTS = regex.compile(r"(?<![\d.,])(?P<euros>\d++(?:\.\d{3})*+),[-–—]{1,2}(?![\p{L}\d])")
 """1.299,- €."""
 _AFTER = r"(?=[\s,;:!?…)\]]|$)"
+_POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;])|(?=\.\W*+$))"
 _LETTERS = r"\p{L}\p{M}\p{N}"
 _ANY_DAY = {
     code: "|".join(sorted({*days, *days.values()}, reverse=True)) for code, days in _DAYS.items()
@@ -289,7 +290,7 @@ def _abbreviations(language: str) -> regex.Pattern[str] | None:
     if words is None:
         return None
     any_of = "|".join(f"({_pattern(abbreviation)})" for abbreviation in words)
-    return regex.compile(rf"(?<![{_LETTERS}._/-])(?:{any_of})(?:\.(?=\W*+\w){_AFTER}|(?=\.\W*+$))")
+    return regex.compile(rf"(?<![{_LETTERS}._/-])(?:{any_of}){_POINT}")
 
 
 def _pattern(abbreviation: str) -> str:

@@ -170,6 +170,7 @@ def test_no_sentence_is_longer_than_the_network_takes(
         ),
         ("en", "Oh no. I see a fig. It is", None),
         ("en", "(misc. items, e.g. approx. 5)", "(various items, for example approximately 5)"),
+        ("en", "such files, e.g.:", "such files, for example:"),
         ("en", "Set max.width. It is Max.5.", None),
         ("zh", "Mr. Bo, max. 5", None),
     ],
