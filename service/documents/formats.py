@@ -72,10 +72,11 @@ class FileFormat(NamedTuple):
 def _formats() -> dict[str, FileFormat]:
     known: list[tuple[tuple[str, ...], str, str]] = [
         ((".txt",), "plain.parse_text", "text/plain"),
-        ((".md", ".markdown"), "markdown.parse", "text/markdown"),
+        ((".md", ".markdown", ".qmd", ".rmd"), "markdown.parse", "text/markdown"),
         ((".mdx",), "markdown.parse_mdx", "text/markdown"),
         ((".ipynb",), "notebooks.parse_notebook", "application/x-ipynb+json"),
         ((".html", ".htm", ".xhtml"), "pages.parse_html", "text/html"),
+        ((".svg",), "pages.parse_svg", "image/svg+xml"),
         ((".eml",), "mail.parse", "message/rfc822"),
         ((".srt",), "subtitles.parse_srt", "application/x-subrip"),
         ((".vtt",), "subtitles.parse_vtt", "text/vtt"),

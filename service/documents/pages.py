@@ -1,5 +1,5 @@
-"""HTML and EPUB, the pages of a book: a page is cut between blocks, and each part is translated as
-`format: html` would be."""
+"""HTML, SVG, and EPUB, whose pages are those of a book: a page is cut between blocks, and each part
+is translated as `format: html` would be."""
 
 from __future__ import annotations
 
@@ -91,6 +91,11 @@ def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
         else:
             texts[name] = TextFile(xml.decoded, InlineContent(xml, _LABEL).all_places())
     return ArchiveFile(archive, texts)
+
+
+def parse_svg(content: bytes, options: FileOptions) -> TextFile:
+    """The texts, titles and descriptions of a picture. Raises InvalidDocument."""
+    return _picture(read_xml(content), options)
 
 
 def _picture(xml: XmlText, options: FileOptions) -> TextFile:

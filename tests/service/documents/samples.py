@@ -17,7 +17,8 @@ OPTIONS = FileOptions("en", "de")
 
 TXT = b"Hello world.\r\n\r\n  The sea is blue. It is deep.\r\n"
 MARKDOWN = b"""---
-title: Keep me
+title: The house
+layout: Keep me
 ---
 # The *old* house #
 
@@ -70,6 +71,13 @@ NOTEBOOK = rb"""{
 HTML = (
     b"<!DOCTYPE html><title>A page</title><p class=x>Hello <b>big</b> world.</p><pre>keep</pre>\n"
 )
+SVG = b"""<?xml version="1.0"?>
+<svg xmlns="http://www.w3.org/2000/svg" lang="en">
+  <title>A picture</title>
+  <style>.Keep { fill: red }</style>
+  <text x="1"><tspan y="1">Some <tspan class="Keep">red</tspan></tspan><tspan y="2">lines</tspan></text>
+</svg>
+"""
 EML = (
     b"""Received: from a.example\r
 \tby b.example; Mon, 5 Jan 2026 15:04:05 +0100\r
@@ -519,6 +527,7 @@ SAMPLES: dict[str, bytes] = {
     "a.mdx": MDX,
     "a.ipynb": NOTEBOOK,
     "a.html": HTML,
+    "a.svg": SVG,
     "a.eml": EML,
     "a.srt": SRT,
     "a.vtt": VTT,
