@@ -13,9 +13,10 @@ from typing import NamedTuple
 import regex
 from markdown_it.token import Token
 
+from service.documents.front_matter import front_matter_end, front_matter_places
 from service.documents.markdown_extensions import ATTRIBUTES
 from service.documents.markdown_parser import MarkdownParser
-from service.documents.markdown_text import BlockText
+from service.documents.markdown_text import BlockKind, BlockText
 from service.documents.segments import (
     FileOptions,
     Place,
@@ -26,10 +27,6 @@ from service.documents.segments import (
 )
 
 _LINE = regex.compile(r"([^\n\r]*+)(?:\r\n|\n|\r|\Z)")
-_FRONT_MATTER = regex.compile(
-    r"(?:---[ \t]*+(?:\r\n|\n|\r)[\s\S]*?(?<=[\n\r])(?:---|\.\.\.)"
-    r"|\+\+\+[ \t]*+(?:\r\n|\n|\r)[\s\S]*?(?<=[\n\r])\+\+\+)[ \t]*+(?=[\n\r]|\Z)"
-)
 _HEAD = regex.compile(
     r"\[[ xX]\]\s++(?=\S)|\[!(?P<kind>[\w-]++)(?:\|[^\]\n]*+)?\][+-]?+[ \t]*+\n?+"
 )
@@ -62,10 +59,11 @@ def parse_mdx(content: bytes, options: FileOptions) -> TextFile:
 
 
 def places(text: str, *, is_mdx: bool = False) -> Iterator[Place]:
-    """The places of a text's paragraphs, headings, cells and blocks of HTML. Raises
+    """The places of a text's front matter, paragraphs, headings, cells and blocks of HTML. Raises
     InvalidDocument."""
-    front = _FRONT_MATTER.match(text)
-    return _Blocks(text, front.end() if front else 0, MarkdownParser(is_mdx=is_mdx)).places()
+    begin = front_matter_end(text)
+    blocks = _Blocks(text, begin, MarkdownParser(is_mdx=is_mdx))
+    return itertools.chain(front_matter_places(text), blocks.places())
 
 
 class _Blocks:
@@ -82,21 +80,20 @@ class _Blocks:
             raise invalid("Markdown", type(error).__name__) from None
 
     def places(self) -> Iterator[Place]:
-        parent = ""
+        parent = Token("", "", 0)
         for token in self._tokens:
-            if token.type == "inline" and parent in ("td", "th"):
+            if token.type == "inline" and parent.tag in ("td", "th"):
                 yield from self._cell_place(token)
             elif token.type == "inline":
-                yield from self._text_place(token)
+                is_heading = parent.type == "heading_open" and parent.markup.startswith("#")
+                yield from self._text_place(token, "heading" if is_heading else "paragraph")
             elif token.type == "html_block" and not token.level:
                 yield from self._page(token)
-            parent = token.tag
+            parent = token
 
-    def _place(
-        self, text: str, lines: Sequence[_Span], *, is_cell: bool = False
-    ) -> Iterator[Place]:
+    def _place(self, text: str, lines: Sequence[_Span], kind: BlockKind) -> Iterator[Place]:
         breaks = [self._source[a.end : b.start] for a, b in itertools.pairwise(lines)]
-        block = BlockText(text, self._parser, breaks, is_cell=is_cell)
+        block = BlockText(text, self._parser, breaks, kind)
         if block.inline.has_letters:
             segment = Segment(block.inline.text)
             yield Place(lines[0].start, lines[-1].end, segment, block.write)
@@ -107,32 +104,38 @@ class _Blocks:
         if end - start <= _HTML_CHARACTERS:
             yield Place(start, end, Segment(self._source[start:end], "html"))
 
-    def _text_place(self, token: Token) -> Iterator[Place]:
-        """Of a paragraph or heading, and of the title of an alert before it."""
+    def _text_place(self, token: Token, kind: BlockKind) -> Iterator[Place]:
+        """Of a paragraph, heading or title, and of the title of an alert before it."""
         first, _ = token.map or (0, 0)
-        content = token.content
+        content, column = token.content, token.meta.get("column", 0)
         if head := _HEAD.match(content):
             content = content[head.end() :]
             first += head.group().count("\n")
             if head["kind"] and not head.group().endswith("\n"):
                 title, _, content = content.partition("\n")
-                yield from self._lines_place(title, first)
+                yield from self._lines_place(title.rstrip(), first, kind)
                 first += 1
-        yield from self._lines_place(content, first)
+        yield from self._lines_place(content, first, kind, column)
 
-    def _lines_place(self, content: str, first: int) -> Iterator[Place]:
-        """Of these lines without the attributes at their end, if it is certain where each
-        stands."""
-        if tail := _TAIL.search(content):
-            content = content[: tail.start()]
-        lines = []
-        for number, shown in enumerate(map(str.strip, content.split("\n")), first):
-            line = self._lines[number]
-            start = self._source.rfind(shown, line.start, line.end) if shown else -1
+    def _lines_place(
+        self, content: str, first: int, kind: BlockKind, column: int = 0
+    ) -> Iterator[Place]:
+        """Of these lines without the attributes at their end, if it is certain where each stands:
+        in the first one after the `column`, in the last one before the attributes."""
+        tail = _TAIL.search(content)
+        shown = (content[: tail.start()] if tail else content).split("\n")
+        lines: list[_Span] = []
+        for number, text in enumerate(map(str.strip, shown), first):
+            start, end = self._lines[number]
+            if tail and number + 1 == first + len(shown):
+                at = self._source.rfind(tail.group().strip(), start, end)
+                end = at if at >= 0 else end
+            find = self._source.find if column else self._source.rfind
+            start = find(text, start + column * (not lines), end) if text else -1
             if start < 0:
                 return
-            lines.append(_Span(start, start + len(shown)))
-        yield from self._place(content, lines)
+            lines.append(_Span(start, start + len(text)))
+        yield from self._place("\n".join(shown), lines, kind)
 
     def _cell_place(self, token: Token) -> Iterator[Place]:
         """Of a cell, after the cell before it. Its bars are escaped."""
@@ -143,4 +146,4 @@ class _Blocks:
         start = self._source.find(written, max(self._cell_end, line.start), line.end)
         if start >= 0:
             self._cell_end = start + len(written)
-            yield from self._place(token.content, [_Span(start, self._cell_end)], is_cell=True)
+            yield from self._place(token.content, [_Span(start, self._cell_end)], "cell")

@@ -36,7 +36,7 @@ class MarkOrText(NamedTuple):
 
 def emphasis(opening: str, inner: str, closing: str, name: str) -> tuple[MarkOrText, MarkOrText]:
     """The marks around what the source emphasises."""
-    bare = [char not in _MOVABLE for char in (inner[0], inner[-1])]
+    bare = [char not in _MOVABLE + _BRACKETS for char in (inner[0], inner[-1])]
     return MarkOrText(opening, "open", name, bare[0]), MarkOrText(closing, "close", name, bare[1])
 
 

@@ -22,6 +22,7 @@ _KEPT = {
     "keys": regex.compile(r"\+\+[\w\"-]++(?:\+[\w\"-]++)*+\+\+"),
     "formula": regex.compile(r"\\\((?:[^\\\n]|\\(?!\))){1,300}+\\\)"),
     "template": regex.compile(_TEMPLATE),
+    "role": regex.compile(r"\{[A-Za-z][\w:.+-]*+\}(?:`[^`\n]++`(?!`)|``[^\n]*?[^`\n]``(?!`))"),
     "attributes": regex.compile(ATTRIBUTES),
     "space": regex.compile(rf"(?:[{_SPACES}]|&(?:nbsp|ensp|emsp|thinsp|#160|#[xX]0*[aA]0);)++"),
 }
@@ -43,15 +44,17 @@ _INDENT = 4
 _VERBATIM = regex.compile(
     r"""\{(?:\{[<%]|%)-?[ \t]*+(?P<name>highlight|code[\w-]*+|mermaid|math|katex|latex|plantuml)\b
     |(?P<template>\{[{%])(?:(?![}%]\})[^\n])*+$
-    |(?P<bracket>\\\[)[ \t]*+$|\\begin\{(?P<name>\w++\*?)\}|(?P<comment>%%)""",
+    |(?P<bracket>\\\[)[ \t]*+$|\\begin\{(?P<name>\w++\*?)\}|(?P<comment>%%)
+    |(?P<chunk>```++\{\w[^\n`]*+`[^\n]*\}[ \t]*+$)""",
     regex.X,
 )
-"""The beginning of a template with code or of several lines, a formula of LaTeX, or a comment of
-Obsidian."""
+"""The beginning of a template with code or of several lines, a formula of LaTeX, a comment of
+Obsidian, or a chunk of R Markdown whose options have a code mark."""
 _ENDS = {
     "template": regex.compile(r"(?m)[}%]\}[ \t]*+$"),
     "bracket": regex.compile(r"\\\]"),
     "comment": regex.compile(r"(?m)%%[ \t]*+$"),
+    "chunk": regex.compile(r"(?m)^[ \t]*+```++[ \t]*+$"),
 }
 _LINE = regex.compile(
     r"""(?::{3,}+[ \t]*+(?:\{[^}\n]*+\}|[\w-]*+)
@@ -59,12 +62,14 @@ _LINE = regex.compile(
     |\*\[[^\]\n]++\]:[ \t]++(?P<title>[^\n]*+)
     |\[(?P<label>[^\]\n]++)\]:[ \t]*+[^\n]*?(?:\{\{|\{%)[^\n]*+
     |:::[^\n]*+|(?:\{%[^\n]*?%\}|\{\{[<%][^\n]*?[%>]\}\}|[ \t])++
-    |\^[A-Za-z\d-]++|\[TOC\]|\{:[ ]?toc[^}\n]*\}|-+8<-+[^\n]*+|<<<[ \t]?[@./][^\n]*+)[ \t]*+""",
+    |\([^()\n]++\)=|\+{3}(?:[ \t]*+\{[^{}\n]*+\})?
+    |\^[A-Za-z\d-]++|\[TOC\]|\{:[ ]?toc[^}\n]*\}|-+8<-+[^\n]*+|<<<[ \t]?[@./][^\n]*+|"""
+    rf"{ATTRIBUTES})[ \t]*+",
     regex.X,
 )
 """A line that stays but for its title: of a container such as `::: warning`, an abbreviation such
-as `*[HTML]: ...`, a definition with a template, a template, the name of a block, a table of
-contents or an inclusion."""
+as `*[HTML]: ...`, a definition with a template, a template, a target or mark of MyST, the name of a
+block, a table of contents, an inclusion, or the attributes of a block."""
 _MODULE = regex.compile(
     r"import\s++(?:(?:(?!\sfrom\s)[^\n'\"])++\sfrom\s*+)?['\"]|import\s++\{\s*+$"
     r"|export\s++(?:(?:const|let|var|type|interface|async|function|class)\s++[\w$]|default\s|[{*])"
@@ -149,7 +154,7 @@ def _line(state: StateBlock, first: int, last: int, silent: bool) -> bool:
         if label := found["label"]:
             definition = {"href": "", "title": ""}
             state.env.setdefault("references", {})[normalizeReference(label)] = definition
-        _push_title(state, found["title"], first, first + 1)
+        push_title(state, found, first, first + 1)
         state.line = first + 1
     return True
 
@@ -175,9 +180,11 @@ def _end_of(begin: regex.Match[str]) -> regex.Pattern[str]:
     return regex.compile(rf"(?:\{{(?:\{{[<%]|%)-?[ \t]*+(?:/[ \t]*+|end)|\\end\{{){name}(?![\w*-])")
 
 
-def _push_title(state: StateBlock, title: str | None, first: int, last: int) -> None:
+def push_title(state: StateBlock, found: regex.Match[str], first: int, last: int) -> None:
+    """Push the title that is found in the first of these lines, and the column where it stands."""
     token = state.push("inline", "", 0)
-    token.content, token.map, token.children = (title or "").strip(), [first, last], []
+    token.content, token.map, token.children = (found["title"] or "").strip(), [first, last], []
+    token.meta["column"] = found.start("title") - state.bMarks[first]
 
 
 def _note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
@@ -191,7 +198,7 @@ def _note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     end = first + 1
     while end < last and (state.isEmpty(end) or state.sCount[end] >= state.blkIndent + _INDENT):
         end += 1
-    _push_title(state, found["title"], first, end)
+    push_title(state, found, first, end)
     outer, state.blkIndent, state.lineMax = state.blkIndent, state.blkIndent + _INDENT, end
     state.md.block.tokenize(state, first + 1, end)
     state.blkIndent, state.lineMax, state.line = outer, last, end

@@ -15,8 +15,10 @@ from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from service.documents.markdown_directives import add_directives
 from service.documents.markdown_extensions import add_extensions
 from service.documents.markdown_jsx import add_jsx
+from service.documents.markdown_pandoc import add_tables
 from service.translation.markup.elements import keeps_content, pair_tags
 from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
@@ -147,4 +149,6 @@ def _new_parser() -> MarkdownIt:
     parser.use(footnote_plugin, inline=False, move_to_end=False).disable("footnote_ref")
     parser.inline.ruler2.disable("fragments_join")
     add_extensions(parser)
+    add_directives(parser)
+    add_tables(parser)
     return parser

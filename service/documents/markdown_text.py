@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import regex
 
@@ -11,36 +12,48 @@ from service.documents.markdown_emphasis import MarkOrText, emphasis, escaped, s
 from service.documents.markdown_parser import MarkdownParser
 from service.translation.markup.coded_text import CodedText, TextPart
 from service.translation.markup.elements import pair_tags
+from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
 
+BlockKind = Literal["paragraph", "heading", "cell"]
+"""A heading after number signs begins no other block."""
 _NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
 _MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|===|~~~|```|:::|!!!)")
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
 _ALONE = regex.compile(
-    r"(?P<marks>\*{2,3}|_{2,3})(?:[^*_\\]++|\\.)++(?P=marks)[:：]?|!\[[^\[\]]*+\]\([^()\s]*+\)"
+    r"(?P<marks>\*{2,3}|_{2,3})(?:[^*_\\]++|\\.)++(?P=marks)[:：]?"
+    r"|!\[[^\[\]\n]*+\]\([^()\n]*+\)(?:\{[^{}\n]*+\})?|\|\s.*+"
 )
-"""A line that is a title in bold, or a picture."""
+"""A line that is a title in bold, a picture, or one of Pandoc's blocks of lines."""
+_PICTURE = regex.compile(r"(!\[)([^\[\]|\\`*_<&]++)(\](?:\(|\[[^\]]).*+)")
+"""A picture whose description has no marks."""
 _WORDS = frozenset(
     {"code_inline", "math_inline", "math_inline_double", "link_close"}
-    | {"wikilink", "icon", "keys", "formula", "template", "kept"}
+    | {"wikilink", "icon", "keys", "formula", "template", "role", "kept"}
 )
 _EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s", "mark"))
 _SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|<!--|$)")
+_SPACES = frozenset({"softbreak", "hardbreak", "space"})
 _UNCOUNTED = frozenset({"", "text_special", "softbreak", "attributes", "comment", "space"})
+
+
+_TAG, _IN_LINE = "\0", regex.compile(r"[^\n]")
+"""Stands for each character of a tag."""
 
 
 class BlockText:
     """The marks of one block as codes, and the way back to Markdown."""
 
     def __init__(
-        self, text: str, parser: MarkdownParser, breaks: Sequence[str], *, is_cell: bool
+        self, text: str, parser: MarkdownParser, breaks: Sequence[str], kind: BlockKind
     ) -> None:
         """`breaks`: what the source has between its lines."""
-        self.inline, self._text, self._is_cell = InlineText(), text, is_cell
+        self.inline, self._text, self._kind = InlineText(), text, kind
         self._parser, self._breaks, self._line = parser, breaks, 0
         self._ends: dict[int, tuple[MarkOrText, MarkOrText]] = {}
         marks = _with_attributes(parser.marks(text))
         self._partners = pair_tags(marks)
+        self._lines_of_tags = {*_lines_of_tags(text, marks)}
         position = 0
         for number, mark in enumerate(marks):
             before = text[position : mark.start]
@@ -55,8 +68,10 @@ class BlockText:
         block."""
         written = self._with_marks([self._piece(part) for part in translation.parts])
         written = written.lstrip(" ")
-        if self._is_cell:
+        if self._kind == "cell":
             return written.replace("|", "\\|")
+        if self._kind == "heading":
+            return written
         written = _NUMBERED.sub(r"\1\\", written) if _NUMBERED.match(written) else written
         return "\\" + written if _MARKED.match(written) else written
 
@@ -95,14 +110,35 @@ class BlockText:
             self._add_break(mark)
         elif mark.name == "space":
             self._add_space(mark)
+        elif mark.name == "image" and self._is_alone(mark):
+            self._add_picture(written)
         else:
             self._add_code(written, mark.name)
 
+    def _is_alone(self, mark: Mark) -> bool:
+        """Whether nothing else stands in the lines of a mark."""
+        around = self._text[mark.start - 1 : mark.start], self._text[mark.end : mark.end + 1]
+        return all(char in ("", "\n") for char in around)
+
+    def _add_picture(self, written: str) -> None:
+        """Add a picture, whose description is a sentence of its own."""
+        found = _PICTURE.fullmatch(written)
+        if found is None:
+            self._add_code(written, "image")
+            return
+        for mark, name in ((found[1], ""), (found[3], "image")):
+            piece = MarkOrText(mark, "code", name)
+            self._ends[len(self.inline.spellings)] = (piece, piece)
+            self.inline.stop(mark)
+            if not name:
+                self.inline.add(found[2])
+
     def _add_break(self, mark: Mark) -> None:
-        """Add a line end: after a title or a picture one that stays."""
+        """Add a line end: after a title or a picture one that stays, and beside lines of tags."""
         begin = self._text.rfind("\n", 0, mark.start) + 1
         line = self._text[begin : mark.start].rstrip(" ")
-        if _ALONE.fullmatch(line):
+        is_beside_tags = not self._lines_of_tags.isdisjoint((self._line, self._line + 1))
+        if is_beside_tags or _ALONE.fullmatch(line):
             self._add_code("", mark.name)
         else:
             self.inline.add(joint(line[-1:], self._text[mark.end : mark.end + 1]))
@@ -148,11 +184,26 @@ class BlockText:
         return f"][{' '.join(label.split())}]{written[shortcut.end() :]}"
 
 
+def _lines_of_tags(text: str, marks: Sequence[Mark]) -> Iterator[int]:
+    """The lines with nothing but tags of HTML or JSX and comments."""
+    parts, position = [], 0
+    for mark in marks:
+        is_tag = mark.kind is not Kind.OTHER or mark.name in ("", "comment")
+        if is_tag and text.startswith(("<", "{"), mark.start):
+            inside = _IN_LINE.sub(_TAG, text[mark.start : mark.end])
+            parts += [text[position : mark.start], inside]
+            position = mark.end
+    for number, line in enumerate("".join([*parts, text[position:]]).split("\n")):
+        if _TAG in line and not line.strip(f"{_TAG} \t"):
+            yield number
+
+
 def _with_attributes(marks: Sequence[Mark]) -> list[Mark]:
-    """Attributes and comments directly behind a mark as a part of it."""
+    """Attributes and comments directly behind a mark as a part of it, unless that is space."""
     done: list[Mark] = []
     for mark in marks:
-        if mark.name in ("attributes", "comment") and done and done[-1].end == mark.start:
+        is_behind = done and done[-1].end == mark.start and done[-1].name not in _SPACES
+        if mark.name in ("attributes", "comment") and is_behind:
             done[-1] = done[-1]._replace(end=mark.end)
         else:
             done.append(mark)

@@ -39,7 +39,7 @@ _ORDER = ["date", "order"]
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """Values that are strings. The only key at the top becomes the target if it is the source."""
     decoded = decode_unicode(content)
-    reader = _Reader(decoded.text)
+    reader = YamlReader(decoded.text)
     try:
         places = list(reader.places())
     except yaml.YAMLError as error:
@@ -69,11 +69,12 @@ class _Level:
     has_key: bool = False
 
 
-class _Reader:
+class YamlReader:
     """Finds the values of a text. `top_keys`: those of its documents, with their names."""
 
-    def __init__(self, text: str) -> None:
-        self._text, self._levels = text, list[_Level]()
+    def __init__(self, text: str, keys: regex.Pattern[str] | None = None) -> None:
+        """`keys`: only values of these count."""
+        self._text, self._levels, self._keys = text, list[_Level](), keys
         self._line_end = "\r\n" if "\r\n" in text else "\n"
         self.top_keys: list[Edit] = []
 
@@ -110,6 +111,9 @@ class _Reader:
     def _is_text(self, event: yaml.ScalarEvent) -> bool:
         """Whether a value is a string with words."""
         is_plain, _ = event.implicit
+        key = next((level.key for level in reversed(self._levels) if level.is_mapping), "")
+        if self._keys is not None and not self._keys.fullmatch(key):
+            return False
         names = [level.key for level in self._levels[-3:] if level.is_mapping][-2:]
         if event.tag not in (None, "!", _STRING) or names == _ORDER:
             return False

@@ -55,7 +55,7 @@ BLOCKS = {
     "one\ntwo\r\nthree\n": "ONE TWO THREE\n",
     "今天很好，\n我们去\nabc": "今天很好，我们去 ABC",
     "> **Note**\n> one\n> two\n": "> **NOTE**\n> ONE TWO\n",
-    "![a](b.png)\n*one*\ntwo": "![a](b.png)\n*ONE* TWO",
+    "![a](b.png)\n*one*\ntwo": "![A](b.png)\n*ONE* TWO",
     "__One *two*__:\nthree": "__ONE *TWO*__: THREE",
     "**one** and\n**two**\nthree": "**ONE** AND **TWO**\nTHREE",
     "one  \ntwo\\\nthree": "ONE  \nTWO\\\nTHREE",

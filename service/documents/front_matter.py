@@ -1,0 +1,62 @@
+"""The front matter of Markdown, in YAML or TOML: titles and descriptions, which pages show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import regex
+import yaml
+
+from service.documents.segments import Place, Segment, is_worded
+from service.documents.yaml_catalogues import YamlReader
+from service.documents.yaml_spelling import double
+
+_FRONT_MATTER = regex.compile(
+    r"""(?:(?P<mark>---)[ \t]*+(?:\r\n|\n|\r)(?P<text>[\s\S]*?(?<=[\n\r]))(?:---|\.\.\.)
+    |(?P<mark>\+\+\+)[ \t]*+(?:\r\n|\n|\r)(?P<text>[\s\S]*?(?<=[\n\r]))\+\+\+)
+    [ \t]*+(?=[\n\r]|\Z)""",
+    regex.X,
+)
+_SHOWN = regex.compile(
+    r"""abstract|caption|description|details|excerpt|lead|link_?title|nav_title|page_?title
+    |short_?title|sidebar_label|subtitle|summary|tagline|text|title""",
+    regex.X | regex.IGNORECASE,
+)
+"""The keys of texts that readers see."""
+_TOML = regex.compile(r'(?m)^[ \t]*+(?P<key>[\w-]++)[ \t]*+=[ \t]*+(?P<value>"(?:[^"\\\n]|\\.)*+")')
+
+
+def front_matter_end(text: str) -> int:
+    """Where the front matter ends, 0 without any."""
+    found = _FRONT_MATTER.match(text)
+    return found.end() if found else 0
+
+
+def front_matter_places(text: str) -> Iterator[Place]:
+    """The values of keys that are shown; none of what is not valid."""
+    found = _FRONT_MATTER.match(text)
+    if found is None:
+        return
+    places = _yaml_places if found["mark"] == "---" else _toml_places
+    begin = found.start("text")
+    for place in places(found["text"]):
+        yield place._replace(start=begin + place.start, end=begin + place.end)
+
+
+def _yaml_places(text: str) -> list[Place]:
+    try:
+        return list(YamlReader(text, _SHOWN).places())
+    except yaml.YAMLError:
+        return []
+
+
+def _toml_places(text: str) -> Iterator[Place]:
+    for value in _TOML.finditer(text):
+        if _SHOWN.fullmatch(value["key"]):
+            try:
+                read = json.loads(value["value"])
+            except ValueError:
+                continue
+            if is_worded(read):
+                yield Place(*value.span("value"), Segment(read), double)

@@ -1,0 +1,83 @@
+"""What MyST, Pandoc, R Markdown and makers of sites add to Markdown: texts are translated, while
+names, options, code and lines stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.service.documents.samples import translated
+
+FRONT_MATTER = {
+    "---\ntitle: one two\ntags: [a b]\nhero:\n  tagline: >-\n    three\n    four\n---\nfive\n": (
+        "---\ntitle: ONE TWO\ntags: [a b]\nhero:\n  tagline: >-\n    THREE FOUR\n---\nFIVE\n"
+    ),
+    "---\r\nDescription: 'it''s one'\r\nlayout: a b\r\n...\r\n": (
+        "---\r\nDescription: 'IT''S ONE'\r\nlayout: a b\r\n...\r\n"
+    ),
+    '+++\ntitle = "one \\"two\\""\nlayout = "a b"\n+++\n': (
+        '+++\ntitle = "ONE \\"TWO\\""\nlayout = "a b"\n+++\n'
+    ),
+    "---\ntitle: [{{ one\n---\ntwo\n": "---\ntitle: [{{ one\n---\nTWO\n",
+    "---\ntitle: get-started\nlink: a\n---\n": "---\ntitle: get-started\nlink: a\n---\n",
+}
+DIRECTIVES = {
+    "(a/one)=\n# one\n": "(a/one)=\n# ONE\n",
+    "```{note} one *two*\n:class: drop down\nthree\nfour\n```\nfive\n": (
+        "```{note} ONE *TWO*\n:class: drop down\nTHREE FOUR\n```\nFIVE\n"
+    ),
+    "````{tip}\none\n```{code} a b\ncode here\n```\n\ntwo\n````\n": (
+        "````{tip}\nONE\n```{code} a b\ncode here\n```\n\nTWO\n````\n"
+    ),
+    "- ```{warning}\n  one\n  two\n  ```\n- three\n": (
+        "- ```{warning}\n  ONE TWO\n  ```\n- THREE\n"
+    ),
+    "::::{grid} a b\n:c: one two\n\n:::{card} one\n:link: a b\n:alt: two\nthree\n:::\n::::\n": (
+        "::::{grid} a b\n:c: one two\n\n:::{card} ONE\n:link: a b\n:alt: TWO\nTHREE\n:::\n::::\n"
+    ),
+    ":::{code-block} a b\none\n:::\ntwo\n": ":::{code-block} a b\none\n:::\nTWO\n",
+    "```{figure} a.png\n---\nname: one\n---\ntwo\n```\n": (
+        "```{figure} a.png\n---\nname: one\n---\nTWO\n```\n"
+    ),
+    "```{code-cell} a b\none two\n```\n": "```{code-cell} a b\none two\n```\n",
+    "{.one}\ntwo\nthree\n": "{.one}\nTWO THREE\n",
+    "% one\n\ntwo\n% three\n\n+++ {'a': 'b'}\n": "% one\n\nTWO % THREE\n\n+++ {'a': 'b'}\n",
+    "see {ref}`one two <a>` now\n": "SEE {ref}`one two <a>` NOW\n",
+}
+TABLES = {
+    "+-----+---+\n| one | a |\n+=====+===+\n| two | b |\n+-----+---+\n\nthree\n": (
+        "+-----+---+\n| one | a |\n+=====+===+\n| two | b |\n+-----+---+\n\nTHREE\n"
+    ),
+    "  one    two\n-----  -----\n   a      b\n   c      d\n\n: three\n": (
+        "  one    two\n-----  -----\n   a      b\n   c      d\n\n: THREE\n"
+    ),
+    "-------------\none    two\n-----  -----\na b    c\n\nd      e\n-------------\n\nthree\n": (
+        "-------------\none    two\n-----  -----\na b    c\n\nd      e\n-------------\n\nTHREE\n"
+    ),
+    "one\n-----\n\n- - -\n": "ONE\n-----\n\n- - -\n",
+    "| one\n| two\n": "| ONE\n| TWO\n",
+}
+LINES = {
+    "## name {#name}\n": "## NAME {#name}\n",
+    "name\n{: #name}\n": "NAME\n{: #name}\n",
+    ":::tip[tip]{.tip}\none\n:::\n": ":::tip[TIP]{.tip}\nONE\n:::\n",
+    "# 1. one\n\n## - two\n": "# 1. ONE\n\n## - TWO\n",
+    "> [!tip] one \n> two\n": "> [!tip] ONE \n> TWO\n",
+    "one\n</A>\n<A b='c'>\ntwo\nthree\n": "ONE\n</A>\n<A b='c'>\nTWO THREE\n",
+    "![one *two*](a.png)\n\n![three](a.png 'b'){.c}\nfour ![five](b.png)\n": (
+        "![one *two*](a.png)\n\n![THREE](a.png 'b'){.c}\nFOUR ![five](b.png)\n"
+    ),
+    "```{r, a='`b`'}\none\n\ntwo\n```\nthree\n": "```{r, a='`b`'}\none\n\ntwo\n```\nTHREE\n",
+    "one\n{.a} two\n": "ONE {.a} TWO\n",
+}
+
+
+@pytest.mark.parametrize("source", [*FRONT_MATTER, *DIRECTIVES, *TABLES, *LINES])
+def test_only_texts_change(source: str) -> None:
+    expected = {**FRONT_MATTER, **DIRECTIVES, **TABLES, **LINES}[source]
+    assert translated("a.md", source.encode()).decode() == expected
+
+
+def test_comments_and_lines_of_tags_stay_in_mdx() -> None:
+    source = "one\n<!-- a -->\ntwo\n\t</A>\n\t<A b={() => c}>\n\tthree\n"
+    expected = "ONE\n<!-- a -->\nTWO\n\t</A>\n\t<A b={() => c}>\n\tTHREE\n"
+    assert translated("a.mdx", source.encode()).decode() == expected
