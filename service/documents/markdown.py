@@ -86,8 +86,9 @@ class _Blocks:
                 yield from self._cell_place(token)
             elif token.type == "inline":
                 is_heading = parent.type == "heading_open" and parent.markup.startswith("#")
-                yield from self._text_place(token, "heading" if is_heading else "paragraph")
-            elif token.type == "html_block" and not token.level:
+                kind = token.meta.get("kind", "heading" if is_heading else "paragraph")
+                yield from self._text_place(token, kind)
+            elif token.type == "html_block":
                 yield from self._page(token)
             parent = token
 
@@ -99,9 +100,14 @@ class _Blocks:
             yield Place(lines[0].start, lines[-1].end, segment, block.write)
 
     def _page(self, token: Token) -> Iterator[Place]:
-        first, last = token.map or (0, 0)
-        start, end = self._lines[first].start, self._lines[last - 1].end
-        if end - start <= _HTML_CHARACTERS:
+        """Of a block of HTML, unless its lines have marks of a quote."""
+        first, _ = token.map or (0, 0)
+        shown = token.content.rstrip("\n").split("\n")
+        spans = self._lines[first : first + len(shown)]
+        start, end = self._source.find(shown[0].strip(), *spans[0]), spans[-1].end
+        written = [self._source[max(span.start, start) : span.end] for span in spans]
+        is_whole = all(a.strip() == b.strip() for a, b in zip(shown, written, strict=True))
+        if start >= 0 and is_whole and end - start <= _HTML_CHARACTERS:
             yield Place(start, end, Segment(self._source[start:end], "html"))
 
     def _text_place(self, token: Token, kind: BlockKind) -> Iterator[Place]:

@@ -10,6 +10,8 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from service.documents.segments import is_worded
+
 _ATTRIBUTE = r"""(?:[#.][\w:.-]++|[\w:.-]++=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'{}]++)|data-[\w-]++)"""
 ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
 """Such as `{#id .class width=50%}`."""
@@ -70,6 +72,12 @@ _LINE = regex.compile(
 """A line that stays but for its title: of a container such as `::: warning`, an abbreviation such
 as `*[HTML]: ...`, a definition with a template, a template, a target or mark of MyST, the name of a
 block, a table of contents, an inclusion, or the attributes of a block."""
+_SHOWN = regex.compile(
+    r"""(?<=[\s{])(?:alt|aria-label|caption|description|(?:fig|tbl)-(?:alt|cap)|heading|label
+    |placeholder|subtitle|summary|text|title|tooltip)\s*+=\s*+"(?P<title>[^"\\{}<>\n]*+)\"""",
+    regex.X,
+)
+"""An attribute with a text."""
 _MODULE = regex.compile(
     r"import\s++(?:(?:(?!\sfrom\s)[^\n'\"])++\sfrom\s*+)?['\"]|import\s++\{\s*+$"
     r"|export\s++(?:(?:const|let|var|type|interface|async|function|class)\s++[\w$]|default\s|[{*])"
@@ -155,6 +163,7 @@ def _line(state: StateBlock, first: int, last: int, silent: bool) -> bool:
             definition = {"href": "", "title": ""}
             state.env.setdefault("references", {})[normalizeReference(label)] = definition
         push_title(state, found, first, first + 1)
+        push_attributes(state, first, first + 1)
         state.line = first + 1
     return True
 
@@ -180,11 +189,21 @@ def _end_of(begin: regex.Match[str]) -> regex.Pattern[str]:
     return regex.compile(rf"(?:\{{(?:\{{[<%]|%)-?[ \t]*+(?:/[ \t]*+|end)|\\end\{{){name}(?![\w*-])")
 
 
-def push_title(state: StateBlock, found: regex.Match[str], first: int, last: int) -> None:
+def push_title(
+    state: StateBlock, found: regex.Match[str], first: int, last: int, kind: str = "heading"
+) -> None:
     """Push the title that is found in the first of these lines, and the column where it stands."""
     token = state.push("inline", "", 0)
     token.content, token.map, token.children = (found["title"] or "").strip(), [first, last], []
-    token.meta["column"] = found.start("title") - state.bMarks[first]
+    token.meta |= {"kind": kind, "column": found.start("title") - state.bMarks[first]}
+
+
+def push_attributes(state: StateBlock, first: int, last: int) -> None:
+    """Push the texts in attributes of tags or templates in these lines."""
+    for number in range(first, last):
+        for found in _SHOWN.finditer(state.src, state.bMarks[number], state.eMarks[number]):
+            if is_worded(found["title"]):
+                push_title(state, found, number, last, "attribute")
 
 
 def _note(state: StateBlock, first: int, last: int, silent: bool) -> bool:

@@ -7,6 +7,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from service.documents.markdown_extensions import push_attributes
+
 _PART = r"""[^{}"'`/]++|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|`[^`]*+`|/\*[\s\S]*?\*/|["'`/]"""
 _MOST_BRACES = 6
 
@@ -53,4 +55,5 @@ def _lines(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if not silent:
         ends = (line for line in range(first, last) if state.eMarks[line] >= found.end())
         state.line = next(ends) + 1
+        push_attributes(state, first, state.line)
     return True

@@ -15,8 +15,8 @@ from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
 
-BlockKind = Literal["paragraph", "heading", "cell"]
-"""A heading after number signs begins no other block."""
+BlockKind = Literal["paragraph", "heading", "cell", "attribute"]
+"""A heading after number signs, and a title, begin no other block."""
 _NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
 _MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|===|~~~|```|:::|!!!)")
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
@@ -70,6 +70,8 @@ class BlockText:
         written = written.lstrip(" ")
         if self._kind == "cell":
             return written.replace("|", "\\|")
+        if self._kind == "attribute":
+            return written.replace('"', "'")
         if self._kind == "heading":
             return written
         written = _NUMBERED.sub(r"\1\\", written) if _NUMBERED.match(written) else written

@@ -75,7 +75,7 @@ SVG = b"""<?xml version="1.0"?>
 <svg xmlns="http://www.w3.org/2000/svg" lang="en">
   <title>A picture</title>
   <style>.Keep { fill: red }</style>
-  <text x="1"><tspan y="1">Some <tspan class="Keep">red</tspan></tspan><tspan y="2">lines</tspan></text>
+  <text><tspan y="1">Some <tspan class="Keep">red</tspan></tspan><tspan y="2">lines</tspan></text>
 </svg>
 """
 EML = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.service.documents.samples import translated
+from tests.service.documents.samples import OPTIONS, coded, parse_file, translated
 
 FRONT_MATTER = {
     "---\ntitle: one two\ntags: [a b]\nhero:\n  tagline: >-\n    three\n    four\n---\nfive\n": (
@@ -69,15 +69,44 @@ LINES = {
     "```{r, a='`b`'}\none\n\ntwo\n```\nthree\n": "```{r, a='`b`'}\none\n\ntwo\n```\nTHREE\n",
     "one\n{.a} two\n": "ONE {.a} TWO\n",
 }
+ATTRIBUTES = {
+    "{{< figure src='a b' caption=\"one *two*\" >}}\n": (
+        "{{< figure src='a b' caption=\"ONE *TWO*\" >}}\n"
+    ),
+    '{% include a.html text="one" id="two" %}\n': '{% include a.html text="ONE" id="two" %}\n',
+    '::: {.a title="one two" b="c d"}\nthree\n:::\n': (
+        '::: {.a title="ONE TWO" b="c d"}\nTHREE\n:::\n'
+    ),
+    '{{< b title="a.png" >}}\n': '{{< b title="a.png" >}}\n',
+}
+NESTED = {
+    "- one\n\n  <p>\n  two\n  </p>\n- <p>three</p>\n": (
+        "- ONE\n\n  <p>\n  TWO\n  </p>\n- <p>THREE</p>\n"
+    ),
+    "> <p>one\n> two</p>\n": "> <p>one\n> two</p>\n",
+}
 
 
-@pytest.mark.parametrize("source", [*FRONT_MATTER, *DIRECTIVES, *TABLES, *LINES])
+@pytest.mark.parametrize(
+    "source", [*FRONT_MATTER, *DIRECTIVES, *TABLES, *LINES, *ATTRIBUTES, *NESTED]
+)
 def test_only_texts_change(source: str) -> None:
-    expected = {**FRONT_MATTER, **DIRECTIVES, **TABLES, **LINES}[source]
-    assert translated("a.md", source.encode()).decode() == expected
+    known = FRONT_MATTER | DIRECTIVES | TABLES | LINES | ATTRIBUTES | NESTED
+    assert translated("a.md", source.encode()).decode() == known[source]
 
 
 def test_comments_and_lines_of_tags_stay_in_mdx() -> None:
     source = "one\n<!-- a -->\ntwo\n\t</A>\n\t<A b={() => c}>\n\tthree\n"
     expected = "ONE\n<!-- a -->\nTWO\n\t</A>\n\t<A b={() => c}>\n\tTHREE\n"
     assert translated("a.mdx", source.encode()).decode() == expected
+
+
+def test_texts_in_attributes_are_translated_in_mdx() -> None:
+    source = '<A title="one two" b="c d">\n\tthree\n</A>\n\n<B\n  label="four"\n  value="e"\n/>\n'
+    expected = '<A title="ONE TWO" b="c d">\n\tTHREE\n</A>\n\n<B\n  label="FOUR"\n  value="e"\n/>\n'
+    assert translated("a.mdx", source.encode()).decode() == expected
+
+
+def test_a_quotation_mark_does_not_end_an_attribute() -> None:
+    parsed = parse_file(b'<A title="one"/>\n', "a.mdx", OPTIONS)
+    assert parsed.write([coded('2. "one"')]) == b"<A title=\"2. 'one'\"/>\n"
