@@ -46,7 +46,8 @@ def _directive(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if found is None or state.is_code_block(first):
         return False
     name, has_colons = found["name"], found["char"] == ":"
-    if not has_colons and not _PROSE.fullmatch(name):
+    is_deep = state.level >= state.md.options["maxNesting"]
+    if is_deep or not (has_colons or _PROSE.fullmatch(name)):
         return False
     if silent:
         return True
@@ -55,9 +56,9 @@ def _directive(state: StateBlock, first: int, last: int, silent: bool) -> bool:
         if name not in _NAMED:
             push_title(state, found, first, first + 1)
         begin = first + 1 + sum(1 for _ in _options(state, first + 1, end))
-        state.lineMax = end
+        state.lineMax, state.level = end, state.level + 1
         state.md.block.tokenize(state, begin, end)
-        state.lineMax = last
+        state.lineMax, state.level = last, state.level - 1
     state.line = min(end + 1, last)
     return True
 
