@@ -134,16 +134,18 @@ class Carriers:
         return version._replace(text=marked.text, links=moved, order=order)
 
     def completed(self, target: str) -> str:
-        """A translation with each carrier once: the first one counts, and lost ones end it."""
+        """A translation with each carrier once: the first one counts, others leave with the space
+        before them, and lost ones end it."""
         found: set[str] = set()
-
-        def first(match: regex.Match[str]) -> str:
+        parts, position = [], 0
+        for match in _pattern(self.spellings).finditer(target):
+            before, position = target[position : match.start()], match.end()
             is_first = match.group() not in found
             found.add(match.group())
-            return match.group() if is_first else ""
-
-        target = _pattern(self.spellings).sub(first, target)
-        return " ".join([target, *(one for one in self.spellings if one not in found)])
+            parts.append(before + match.group() if is_first else before.removesuffix(" "))
+        parts.append(target[position:])
+        lost = (one for one in self.spellings if one not in found)
+        return " ".join(["".join(parts), *lost])
 
     def _has_more(self, text: str) -> bool:
         """Whether a kept string stands in the translation besides its marks, and not in the

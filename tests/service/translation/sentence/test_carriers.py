@@ -148,8 +148,8 @@ def test_numbers_are_carried_beside_marks_and_come_back_as_the_target_writes_the
 def test_a_translation_is_completed_with_what_it_lost() -> None:
     carried = enter_carriers(f"{MARK} or {MARK}.", ("en", "de"), 16)
     assert carried is not None
-    completed = carried.completed("⟦1⟧ oder ⟦1⟧.")
-    assert completed == "⟦1⟧ oder . ⟦0⟧"
+    completed = carried.completed("⟦1⟧ oder ⟦1⟧ da.")
+    assert completed == "⟦1⟧ oder da. ⟦0⟧"
     assert carried.leave(Version(completed)) is not None
 
 
