@@ -109,13 +109,12 @@ class Mail:
         if len(written) > _LONGEST_SUBJECT:
             return ""
         try:
-            words = decode_header(written)
-        except HeaderParseError:
+            parts = [
+                decoded(_bytes(word), (charset or "").lower(), self._options.source)
+                for word, charset in decode_header(written)
+            ]
+        except (HeaderParseError, InvalidDocument):
             return ""
-        parts = (
-            decoded(_bytes(word), (charset or "").lower(), self._options.source)
-            for word, charset in words
-        )
         return " ".join("".join(parts).split())
 
     def _subject_edits(self, value: Span, text: str) -> Iterator[Edit]:

@@ -306,3 +306,15 @@ def test_flowed_paragraphs_are_read_and_written_as_they_flow(
     done = translated("a.eml", content)
     assert texts_of("a.eml", done) == [text.upper() for text in expected]
     assert b"\n-- \nBOB\n" in done
+
+
+def test_hebrew_is_read_in_the_order_in_which_mail_has_it() -> None:
+    head = b"From: a@b.example\r\nContent-Type: text/plain; charset=iso-8859-8-i\r\n\r\n"
+    content = head + "שלום לכם".encode("iso-8859-8")
+    assert texts_of("a.eml", content) == ["שלום לכם"]
+    assert b'charset="utf-8"' in translated("a.eml", content + b" a")
+
+
+def test_a_damaged_subject_stays_and_the_text_is_translated() -> None:
+    head = b"Subject: =?iso-2022-jp?B?GyRCrSEbKEI=?=\r\nFrom: a@b.example\r\n\r\n"
+    assert translated("a.eml", head + b"one\r\n") == head + b"ONE\r\n"
