@@ -39,6 +39,8 @@ _IDENTIFIER = regex.compile(
     |(?:%(?:\d{1,2}\$)?[-+\#.\d]*+(?:hh?|ll?|[Lzjtq])?[A-Za-z@](?:(?!%)\W)*+)++
     # ⌘⇧S
     |(?:[⌘⌃⌥⇧]\ ?)++\S{1,3}
+    # collections.Shuffle
+    |[a-z_]\w++(?:\.[A-Za-z_]\w++)++(?:\(\))?
     # Logo@2x.png README.MD
     |[\w.@+/-]*\w\.(?:[a-z][a-z\d]{1,4}|[A-Z][A-Z\d]{1,4})
     """,

@@ -93,10 +93,11 @@ _CODE = regex.compile(
     |^(?:([yYMdDHhmsS])\1++[-./:T]?){2,}$|\w:\w*:\w*:\w
     |^(?=\D*\d)(?:(?P<group>[A-Z\d]{2,}|[a-f\d]{2,}|\d)-){2,}(?&group)
     # letters among digits, and capitals within: 1a2b3c 0x1f X209 B-209 a1bC getName aHumpAndMore
+    # a.GetName
     |(?<![A-Za-z\d])(?=[A-Za-z\d]{6})[A-Za-z\d]*?(?:\d[A-Za-z]++\d|[A-Za-z]\d++[A-Za-z])
     |^0x[\da-f]|[A-Za-z]\d{3}|[A-Z]-\d{3}|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
     |^(?=\D*\d).*[a-z][A-Z]|[a-z][A-Z]+[a-z]+[A-Z]
-    |^(?:[a-z]{2,}|[A-Z][a-z]{2,}(?!Inn))[A-Z][a-z]
+    |^(?:[a-z]{2,}|[A-Z][a-z]{2,}(?!Inn))[A-Z][a-z]|[a-z]\.[A-Z][a-z]++[A-Z]
     """,
     regex.V1 | regex.X,
 )

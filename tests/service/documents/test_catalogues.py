@@ -260,6 +260,7 @@ def test_values_of_programs_stay() -> None:
         *("en-US", "zh_Hant_TW", "de_DE.UTF-8", "es-419", "sr-Latn", "getting-started", "btn-2"),
         *("arrow_right", "text/html", "image/svg+xml", "text/css; charset=utf-8", "user:read"),
         *("api/v1/users", "./img/logo.png", "/about", "a.b.c", "v1.2.3", "@scope/pkg"),
+        *("collections.Shuffle", "os.path.Join()"),
         *(
             "⌘⇧S",
             "%lld",
