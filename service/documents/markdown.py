@@ -17,6 +17,7 @@ from service.documents.front_matter import front_matter_end, front_matter_places
 from service.documents.markdown_extensions import ATTRIBUTES
 from service.documents.markdown_parser import MarkdownParser
 from service.documents.markdown_text import BlockKind, BlockText
+from service.documents.pages import cuts
 from service.documents.segments import (
     FileOptions,
     Place,
@@ -25,6 +26,7 @@ from service.documents.segments import (
     decode,
     invalid,
 )
+from service.translation.markup.scanner import scan
 
 _LINE = regex.compile(r"([^\n\r]*+)(?:\r\n|\n|\r|\Z)")
 _HEAD = regex.compile(
@@ -35,7 +37,6 @@ _TAIL = regex.compile(
     rf"(?<!\s)\s*+(?:(?<=[\s\w.,:;!?。，：；！？]){ATTRIBUTES}|\{{/\*[^*]*+\*/\}}|(?<=\s)\^[A-Za-z\d-]++)\s*+\Z"
 )
 """Attributes, or the name of a block."""
-_HTML_CHARACTERS = 20_000
 
 
 class _Span(NamedTuple):
@@ -107,8 +108,11 @@ class _Blocks:
         start, end = self._source.find(shown[0].strip(), *spans[0]), spans[-1].end
         written = [self._source[max(span.start, start) : span.end] for span in spans]
         is_whole = all(a.strip() == b.strip() for a, b in zip(shown, written, strict=True))
-        if start >= 0 and is_whole and end - start <= _HTML_CHARACTERS:
-            yield Place(start, end, Segment(self._source[start:end], "html"))
+        if start >= 0 and is_whole:
+            page = self._source[start:end]
+            for cut in cuts(page, list(scan(page))):
+                segment = Segment(page[slice(*cut)], "html")
+                yield Place(start + cut[0], start + cut[1], segment)
 
     def _text_place(self, token: Token, kind: BlockKind) -> Iterator[Place]:
         """Of a paragraph, heading or title, and of the title of an alert before it."""

@@ -125,13 +125,15 @@ def page(decoded: DecodedText, options: FileOptions) -> TextFile:
     if root is not None and root.name == "html":
         start = root.end
         edits = _languages(source, root, options)
-    cuts = _cuts(source, tokens, start)
     write = functools.partial(_BODY_LANGUAGE.sub, options.target)
-    places = [Place(*cut, Segment(source[slice(*cut)], "html"), write) for cut in cuts]
+    places = [
+        Place(*cut, Segment(source[slice(*cut)], "html"), write)
+        for cut in cuts(source, tokens, start)
+    ]
     return TextFile(decoded, places, edits)
 
 
-def _cuts(source: str, tokens: Sequence[Token], start: int) -> Iterator[tuple[int, int]]:
+def cuts(source: str, tokens: Sequence[Token], start: int = 0) -> Iterator[tuple[int, int]]:
     """Where the segments are: between blocks, without templates."""
     partners, templates = pair_tags(tokens), _Templates(source)
     index = 0

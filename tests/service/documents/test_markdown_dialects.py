@@ -68,6 +68,7 @@ LINES = {
     ),
     "```{r, a='`b`'}\none\n\ntwo\n```\nthree\n": "```{r, a='`b`'}\none\n\ntwo\n```\nTHREE\n",
     "one\n{.a} two\n": "ONE {.a} TWO\n",
+    "one\n{* a/b c.py d[1,2] *}\n": "ONE\n{* a/b c.py d[1,2] *}\n",
 }
 ATTRIBUTES = {
     "{{< figure src='a b' caption=\"one *two*\" >}}\n": (
@@ -110,3 +111,12 @@ def test_texts_in_attributes_are_translated_in_mdx() -> None:
 def test_a_quotation_mark_does_not_end_an_attribute() -> None:
     parsed = parse_file(b'<A title="one"/>\n', "a.mdx", OPTIONS)
     assert parsed.write([coded('2. "one"')]) == b"<A title=\"2. 'one'\"/>\n"
+
+
+def test_a_large_block_of_html_is_translated_in_parts() -> None:
+    source = "<p>one</p>\n" * 3000 + "\ntwo\n"
+    parsed = parse_file(source.encode(), "a.md", OPTIONS)
+    assert max(len(segment.text) for segment in parsed.segments) < 3000
+    assert translated("a.md", source.encode()).decode() == source.replace("one", "ONE").replace(
+        "two", "TWO"
+    )
