@@ -45,6 +45,7 @@ _NOTE = regex.compile(
 _INDENT = 4
 _VERBATIM = regex.compile(
     r"""\{(?:\{[<%]|%)-?[ \t]*+(?P<name>highlight|code[\w-]*+|mermaid|math|katex|latex|plantuml)\b
+        (?![^{}\n]*/[>%]\}\})
     |(?P<template>\{[{%])(?:(?![}%]\})[^\n])*+$
     |(?P<bracket>\\\[)[ \t]*+$|\\begin\{(?P<name>\w++\*?)\}|(?P<comment>%%)
     |(?P<chunk>```++\{\w[^\n`]*+`[^\n]*\}[ \t]*+$)""",

@@ -11,7 +11,7 @@ from service.documents.inline import InlineText, joint
 from service.documents.markdown_emphasis import MarkOrText, emphasis, escaped, settled
 from service.documents.markdown_parser import MarkdownParser
 from service.translation.markup.coded_text import CodedText, TextPart
-from service.translation.markup.elements import pair_tags
+from service.translation.markup.elements import is_block, pair_tags
 from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
 
@@ -33,6 +33,7 @@ _WORDS = frozenset(
 )
 _EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s", "mark"))
 _SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|<!--|$)")
+_FORMULA = "math_inline_double"
 _SPACES = frozenset({"softbreak", "hardbreak", "space"})
 _UNCOUNTED = frozenset({"", "text_special", "softbreak", "attributes", "comment", "space"})
 
@@ -99,8 +100,10 @@ class BlockText:
 
     def _add(self, marks: Sequence[Mark], number: int) -> None:
         mark, partner = marks[number], self._partners.get(number)
-        written = self._text[mark.start : mark.end].replace("\n", " ")
-        if partner is not None and partner > number:
+        written = self._written(mark)
+        if is_block(mark.name):
+            self._add_code(written, mark.name)
+        elif partner is not None and partner > number:
             self._open(written, mark, marks[partner])
         elif partner is not None:
             self.inline.close()
@@ -116,6 +119,14 @@ class BlockText:
             self._add_picture(written)
         else:
             self._add_code(written, mark.name)
+
+    def _written(self, mark: Mark) -> str:
+        """A mark in one line; the lines of a formula stay."""
+        first, *others = self._text[mark.start : mark.end].split("\n")
+        between = [" "] * len(others)
+        if mark.name == _FORMULA:
+            between = list(self._breaks[self._line :][: len(others)])
+        return first + "".join(map("".join, zip(between, others, strict=True)))
 
     def _is_alone(self, mark: Mark) -> bool:
         """Whether nothing else stands in the lines of a mark."""
@@ -155,7 +166,7 @@ class BlockText:
         number = len(self.inline.spellings)
         if name in ("hardbreak", "softbreak"):
             self.inline.stop(written.strip() + self._breaks[self._line])
-        elif name == "br":
+        elif is_block(name):
             self.inline.stop(written)
         elif name in _WORDS:
             self.inline.word(written)
@@ -187,11 +198,11 @@ class BlockText:
 
 
 def _lines_of_tags(text: str, marks: Sequence[Mark]) -> Iterator[int]:
-    """The lines with nothing but tags of HTML or JSX and comments."""
+    """The lines with nothing but tags of HTML or JSX, comments and formulas."""
     parts, position = [], 0
     for mark in marks:
         is_tag = mark.kind is not Kind.OTHER or mark.name in ("", "comment")
-        if is_tag and text.startswith(("<", "{"), mark.start):
+        if (is_tag and text[mark.start] in "<{") or mark.name == _FORMULA:
             inside = _IN_LINE.sub(_TAG, text[mark.start : mark.end])
             parts += [text[position : mark.start], inside]
             position = mark.end

@@ -68,6 +68,13 @@ LINES = {
     ),
     "```{r, a='`b`'}\none\n\ntwo\n```\nthree\n": "```{r, a='`b`'}\none\n\ntwo\n```\nTHREE\n",
     "one\n{.a} two\n": "ONE {.a} TWO\n",
+    "> one\n> $$\n> x % y\n> $$\n> two\n> three $$z$$ four\n": (
+        "> ONE\n> $$\n> x % y\n> $$\n> TWO THREE $$z$$ FOUR\n"
+    ),
+    "one <div>two</div><div>three</div>\n": "ONE <div>TWO</div><div>THREE</div>\n",
+    "{{< code-toggle a=b />}}\n\none\n\n{{< code-toggle >}}\na\n{{< /code-toggle >}}\n": (
+        "{{< code-toggle a=b />}}\n\nONE\n\n{{< code-toggle >}}\na\n{{< /code-toggle >}}\n"
+    ),
     "one\n{* a/b c.py d[1,2] *}\n": "ONE\n{* a/b c.py d[1,2] *}\n",
 }
 ATTRIBUTES = {
