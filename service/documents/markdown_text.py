@@ -107,6 +107,8 @@ class BlockText:
             self._open(written, mark, marks[partner])
         elif partner is not None:
             self.inline.close()
+            if marks[number + 1 : number + 2] and _is_beside(mark, marks[number + 1]):
+                self.inline.stop("")
         elif mark.name == "text_special" and (escape := _ESCAPED.fullmatch(written)):
             self.inline.char(escape[1], written)
         elif mark.name == "text_special":
@@ -209,6 +211,13 @@ def _lines_of_tags(text: str, marks: Sequence[Mark]) -> Iterator[int]:
     for number, line in enumerate("".join([*parts, text[position:]]).split("\n")):
         if _TAG in line and not line.strip(f"{_TAG} \t"):
             yield number
+
+
+def _is_beside(ending: Mark, following: Mark) -> bool:
+    """Whether an element begins where another of its name ends, such as the two texts of which
+    Vue's pages show one."""
+    is_start = following.kind is Kind.START and following.start == ending.end
+    return is_start and following.name == ending.name
 
 
 def _with_attributes(marks: Sequence[Mark]) -> list[Mark]:

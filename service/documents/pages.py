@@ -99,9 +99,11 @@ def parse_svg(content: bytes, options: FileOptions) -> TextFile:
 
 
 def _picture(xml: XmlText, options: FileOptions) -> TextFile:
-    """A page of SVG. What has a position of its own is a line."""
+    """A page of SVG. What has a position of its own is a line; a tip within a text is a text."""
 
     def role(index: int) -> Role:
+        if xml.tokens[index].name in _PICTURE_TEXTS:
+            return "single"
         is_placed = any(xml.attribute(index, name) is not None for name in _POSITIONS)
         return "line" if is_placed else "pair"
 

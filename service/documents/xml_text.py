@@ -206,7 +206,10 @@ class InlineContent:
         yield from self._end(last)
 
     def _is_apart(self, index: int) -> bool:
-        return self._xml.has_inside(index, self._paragraphs) or self._role_of(index) == "line"
+        token = self._xml.tokens[index]
+        is_paragraph = token.kind is Kind.START and token.name in self._paragraphs
+        has_paragraph = is_paragraph or self._xml.has_inside(index, self._paragraphs)
+        return has_paragraph or self._role_of(index) == "line"
 
     def _handle(self, index: int, end: int) -> int:
         """Handle a token or an element -> the index after it."""

@@ -24,7 +24,14 @@ from service.translation.placeholders import find_kept
 
 _ATTRIBUTE = regex.compile(r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]++))?+""")
 _TEXT_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
+_COMPONENT = regex.compile(r"<[A-Z]\w*?[a-z]")
+_COMPONENT_ATTRIBUTES = (
+    *("caption", "description", "heading", "label", "subtitle", "summary", "text"),
+    *_TEXT_ATTRIBUTES,
+)
+"""Of elements that HTML does not know and whose names are written as those of components."""
 _MARKED_ATTRIBUTES = {
+    **dict.fromkeys(("optgroup", "option", "track"), ("label", regex.compile(r"\slabel\b"))),
     "input": (
         "value",
         regex.compile(r"""\stype\s*+=\s*+["']?(?:button|submit|reset)\b""", regex.IGNORECASE),
@@ -38,7 +45,7 @@ _MARKED_ATTRIBUTES = {
         ),
     ),
 }
-"""Attributes that have text if the tag says so."""
+"""Attributes that have text in some elements, if the tag says so."""
 _ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
 _SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
 _HAS_LETTER = regex.compile(r"\p{L}")
@@ -285,6 +292,8 @@ def _text_attributes(tag: str, element: str) -> list[tuple[int, int, str]]:
     names: tuple[str, ...] = _TEXT_ATTRIBUTES
     if (marked := _MARKED_ATTRIBUTES.get(element)) and marked[1].search(tag):
         names = (*names, marked[0])
+    if _COMPONENT.match(tag) and not is_known(element):
+        names = _COMPONENT_ATTRIBUTES
     if not any(name in tag.lower() for name in names):
         return []
     found = []

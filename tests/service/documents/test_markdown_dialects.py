@@ -71,6 +71,10 @@ LINES = {
     "> one\n> $$\n> x % y\n> $$\n> two\n> three $$z$$ four\n": (
         "> ONE\n> $$\n> x % y\n> $$\n> TWO THREE $$z$$ FOUR\n"
     ),
+    "a [one](b)[two](c) <i>three</i><i>four</i>\n": "A [ONE](b)[TWO](c) <i>THREE</i><i>FOUR</i>\n",
+    "[Demo]: javascript:a('b')\n\n[one](file:///c:/d)\n": (
+        "[Demo]: javascript:a('b')\n\n[ONE](file:///c:/d)\n"
+    ),
     "one <div>two</div><div>three</div>\n": "ONE <div>TWO</div><div>THREE</div>\n",
     "{{< code-toggle a=b />}}\n\none\n\n{{< code-toggle >}}\na\n{{< /code-toggle >}}\n": (
         "{{< code-toggle a=b />}}\n\nONE\n\n{{< code-toggle >}}\na\n{{< /code-toggle >}}\n"

@@ -461,3 +461,12 @@ def test_pictures_that_are_pages_of_a_book_are_translated() -> None:
     done = translated("a.epub", archive(members))
     assert b'<svg lang="de"><title>T</title><text>A <tspan>B' in member(done, "a.svg")
     assert member(done, "c.svg") == members["c.svg"]
+
+
+def test_a_tip_within_a_text_of_a_picture_is_a_text_of_its_own() -> None:
+    picture = "<svg><text>one <a><title>two</title>three</a></text><title><p>four</p></title></svg>"
+    done = translated("a.svg", picture.encode()).decode()
+    assert (
+        done
+        == "<svg><text>ONE <a><title>TWO</title>THREE</a></text><title><p>FOUR</p></title></svg>"
+    )
