@@ -74,7 +74,7 @@ _LINE = regex.compile(
 """A line that stays but for its title: of a container such as `::: warning`, an abbreviation such
 as `*[HTML]: ...`, a definition with a template, a template, a target or mark of MyST, the name of a
 block, a table of contents, an inclusion, or the attributes of a block."""
-_SHOWN = regex.compile(
+SHOWN = regex.compile(
     r"""(?<=[\s{])(?:alt|aria-label|caption|description|(?:fig|tbl)-(?:alt|cap)|heading|label
     |placeholder|subtitle|summary|text|title|tooltip)\s*+=\s*+"(?P<title>[^"\\{}<>\n]*+)\"""",
     regex.X,
@@ -203,7 +203,7 @@ def push_title(
 def push_attributes(state: StateBlock, first: int, last: int) -> None:
     """Push the texts in attributes of tags or templates in these lines."""
     for number in range(first, last):
-        for found in _SHOWN.finditer(state.src, state.bMarks[number], state.eMarks[number]):
+        for found in SHOWN.finditer(state.src, state.bMarks[number], state.eMarks[number]):
             if is_worded(found["title"]):
                 push_title(state, found, number, last, "attribute")
 

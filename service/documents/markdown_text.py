@@ -9,6 +9,7 @@ import regex
 
 from service.documents.inline import InlineText, joint
 from service.documents.markdown_emphasis import MarkOrText, emphasis, escaped, settled
+from service.documents.markdown_extensions import SHOWN
 from service.documents.markdown_parser import MarkdownParser
 from service.translation.markup.coded_text import CodedText, TextPart
 from service.translation.markup.elements import is_block, pair_tags
@@ -25,7 +26,7 @@ _ALONE = regex.compile(
     r"|!\[[^\[\]\n]*+\]\([^()\n]*+\)(?:\{[^{}\n]*+\})?|\|\s.*+"
 )
 """A line that is a title in bold, a picture, or one of Pandoc's blocks of lines."""
-_PICTURE = regex.compile(r"(!\[)([^\[\]|\\`*_<&]++)(\](?:\(|\[[^\]]).*+)")
+_PICTURE = regex.compile(r"(!\[)([^\[\]|\\`*_<&]*+)(\](?:\(|\[[^\]]).*+)")
 """A picture whose description has no marks."""
 _WORDS = frozenset(
     {"code_inline", "math_inline", "math_inline_double", "link_close"}
@@ -52,6 +53,7 @@ class BlockText:
         self.inline, self._text, self._kind = InlineText(), text, kind
         self._parser, self._breaks, self._line = parser, breaks, 0
         self._ends: dict[int, tuple[MarkOrText, MarkOrText]] = {}
+        self._values: set[int] = set()
         marks = _with_attributes(parser.marks(text))
         self._partners = pair_tags(marks)
         self._lines_of_tags = {*_lines_of_tags(text, marks)}
@@ -67,7 +69,7 @@ class BlockText:
     def write(self, translation: CodedText) -> str:
         """The translation as Markdown with the same marks. Its beginning is not a mark of a
         block."""
-        written = self._with_marks([self._piece(part) for part in translation.parts])
+        written = self._with_marks(list(self._pieces(translation)))
         written = written.lstrip(" ")
         if self._kind == "cell":
             return written.replace("|", "\\|")
@@ -91,6 +93,16 @@ class BlockText:
     def _names(self, written: str) -> list[str]:
         marks = self._parser.marks(written, is_strict=True)
         return sorted(mark.name for mark in marks if mark.name not in _UNCOUNTED)
+
+    def _pieces(self, translation: CodedText) -> Iterator[MarkOrText]:
+        """The parts as they are written, with no quotation marks that end an attribute."""
+        is_value = False
+        for part in translation.parts:
+            if not isinstance(part, str):
+                is_value = part.number in self._values
+            elif is_value:
+                part = part.replace('"', "'")
+            yield self._piece(part)
 
     def _piece(self, part: TextPart) -> MarkOrText:
         if isinstance(part, str):
@@ -136,17 +148,26 @@ class BlockText:
         return all(char in ("", "\n") for char in around)
 
     def _add_picture(self, written: str) -> None:
-        """Add a picture, whose description is a sentence of its own."""
+        """Add a picture, whose description and attributes are sentences of their own."""
         found = _PICTURE.fullmatch(written)
         if found is None:
             self._add_code(written, "image")
             return
-        for mark, name in ((found[1], ""), (found[3], "image")):
-            piece = MarkOrText(mark, "code", name)
-            self._ends[len(self.inline.spellings)] = (piece, piece)
-            self.inline.stop(mark)
-            if not name:
-                self.inline.add(found[2])
+        begin, description, rest = found.groups()
+        self._add_stop(begin, "")
+        self.inline.add(description)
+        position = 0
+        for value in SHOWN.finditer(rest):
+            self._values.add(len(self.inline.spellings))
+            self._add_stop(rest[position : value.start("title")], "")
+            self.inline.add(value["title"])
+            position = value.end("title")
+        self._add_stop(rest[position:], "image")
+
+    def _add_stop(self, written: str, name: str) -> None:
+        piece = MarkOrText(written, "code", name)
+        self._ends[len(self.inline.spellings)] = (piece, piece)
+        self.inline.stop(written)
 
     def _add_break(self, mark: Mark) -> None:
         """Add a line end: after a title or a picture one that stays, and beside lines of tags."""

@@ -66,6 +66,9 @@ LINES = {
     "![one *two*](a.png)\n\n![three](a.png 'b'){.c}\nfour ![five](b.png)\n": (
         "![one *two*](a.png)\n\n![THREE](a.png 'b'){.c}\nFOUR ![five](b.png)\n"
     ),
+    '![](a.png){#b fig-alt="one two" width=50%}\n\n![three](a.png){fig-alt="four"}\n': (
+        '![](a.png){#b fig-alt="ONE TWO" width=50%}\n\n![THREE](a.png){fig-alt="FOUR"}\n'
+    ),
     "```{r, a='`b`'}\none\n\ntwo\n```\nthree\n": "```{r, a='`b`'}\none\n\ntwo\n```\nTHREE\n",
     "one\n{.a} two\n": "ONE {.a} TWO\n",
     "> one\n> $$\n> x % y\n> $$\n> two\n> three $$z$$ four\n": (
@@ -131,3 +134,9 @@ def test_a_large_block_of_html_is_translated_in_parts() -> None:
     assert translated("a.md", source.encode()).decode() == source.replace("one", "ONE").replace(
         "two", "TWO"
     )
+
+
+def test_a_quotation_mark_does_not_end_an_attribute_of_a_picture() -> None:
+    parsed = parse_file(b'![one](a.png){fig-alt="two"}\n', "a.md", OPTIONS)
+    done = parsed.write([coded('<0|>3. "one"<1|>a "b"<2|>')])
+    assert done == b'![3. "one"](a.png){fig-alt="a \'b\'"}\n'
