@@ -38,7 +38,7 @@ _COMMENT = regex.compile(r"%(?:[ \t][^\n]*+)?")
 
 def add_directives(parser: MarkdownIt) -> None:
     parser.block.ruler.before("verbatim", "directive", _directive, {"alt": ["paragraph", "list"]})
-    parser.block.ruler.before("fence", "comment", _comment)
+    parser.block.ruler.before("fence", "comment", _comment, {"alt": ["paragraph"]})
 
 
 def _directive(state: StateBlock, first: int, last: int, silent: bool) -> bool:

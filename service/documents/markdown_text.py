@@ -19,7 +19,7 @@ from service.translation.markup.scanner import Token as Mark
 BlockKind = Literal["paragraph", "heading", "cell", "attribute"]
 """A heading after number signs, and a title, begin no other block."""
 _NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
-_MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|===|~~~|```|:::|!!!)")
+_MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|>|===|~~~|```++[^`]*+\Z|:::|!!!)")
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
 _ALONE = regex.compile(
     r"(?P<marks>\*{2,3}|_{2,3})(?:[^*_\\]++|\\.)++(?P=marks)[:：]?"
@@ -235,10 +235,11 @@ def _lines_of_tags(text: str, marks: Sequence[Mark]) -> Iterator[int]:
 
 
 def _is_beside(ending: Mark, following: Mark) -> bool:
-    """Whether an element begins where another of its name ends, such as the two texts of which
-    Vue's pages show one."""
+    """Whether an element begins where another of its kind ends, such as the two texts of which
+    Vue's pages show one, or what is deleted and inserted."""
     is_start = following.kind is Kind.START and following.start == ending.end
-    return is_start and following.name == ending.name
+    names = {ending.name, following.name}
+    return is_start and (len(names) == 1 or names == {"del", "ins"})
 
 
 def _with_attributes(marks: Sequence[Mark]) -> list[Mark]:

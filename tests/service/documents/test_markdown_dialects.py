@@ -40,7 +40,7 @@ DIRECTIVES = {
     ),
     "```{code-cell} a b\none two\n```\n": "```{code-cell} a b\none two\n```\n",
     "{.one}\ntwo\nthree\n": "{.one}\nTWO THREE\n",
-    "% one\n\ntwo\n% three\n\n+++ {'a': 'b'}\n": "% one\n\nTWO % THREE\n\n+++ {'a': 'b'}\n",
+    "% one\n\ntwo\n% three\n\n+++ {'a': 'b'}\n": "% one\n\nTWO\n% three\n\n+++ {'a': 'b'}\n",
     "see {ref}`one two <a>` now\n": "SEE {ref}`one two <a>` NOW\n",
 }
 TABLES = {
@@ -70,6 +70,7 @@ LINES = {
         '![](a.png){#b fig-alt="ONE TWO" width=50%}\n\n![THREE](a.png){fig-alt="FOUR"}\n'
     ),
     "```{r, a='`b`'}\none\n\ntwo\n```\nthree\n": "```{r, a='`b`'}\none\n\ntwo\n```\nTHREE\n",
+    "```` ```{a} ```` one\n": "```` ```{a} ```` ONE\n",
     "one\n{.a} two\n": "ONE {.a} TWO\n",
     "> one\n> $$\n> x % y\n> $$\n> two\n> three $$z$$ four\n": (
         "> ONE\n> $$\n> x % y\n> $$\n> TWO THREE $$z$$ FOUR\n"
