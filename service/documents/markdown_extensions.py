@@ -24,6 +24,7 @@ _KEPT = {
     "keys": regex.compile(r"\+\+[\w\"-]++(?:\+[\w\"-]++)*+\+\+"),
     "formula": regex.compile(r"\\\((?:[^\\\n]|\\(?!\))){1,300}+\\\)"),
     "template": regex.compile(_TEMPLATE),
+    "label": regex.compile(r"\\@ref\([^()\n]++\)|\(ref:[\w-]++\)"),
     "role": regex.compile(r"\{[A-Za-z][\w:.+-]*+\}(?:`[^`\n]++`(?!`)|``[^\n]*?[^`\n]``(?!`))"),
     "attributes": regex.compile(ATTRIBUTES),
     "space": regex.compile(rf"(?:[{_SPACES}]|&(?:nbsp|ensp|emsp|thinsp|#160|#[xX]0*[aA]0);)++"),
@@ -40,7 +41,7 @@ _AFTER_TEXT = regex.compile(
 definition elsewhere."""
 _WORD = regex.compile(r"[A-Za-z\d_]")
 _NOTE = regex.compile(
-    r"(?:(?:!!!|\?\?\?\+?)[ \t]++[\w -]++|===[!+]?[ \t]++(?=\"))(?:\"(?P<title>[^\n]*)\")?[ \t]*+"
+    r"(?:(?:!!!|\?\?\?\+?)[ \t]*+[\w -]++|===[!+]?[ \t]++(?=\"))(?:\"(?P<title>[^\n]*)\")?[ \t]*+"
 )
 _INDENT = 4
 _VERBATIM = regex.compile(
@@ -89,7 +90,7 @@ _LONGEST = 200
 
 
 def add_extensions(parser: MarkdownIt) -> None:
-    for char in _SPACES:
+    for char in (*_SPACES, "("):
         parser.inline.add_terminator_char(char)
     for name, pattern in _KEPT.items():
         parser.inline.ruler.before("escape", name, functools.partial(_kept, name, pattern))

@@ -30,7 +30,7 @@ _PICTURE = regex.compile(r"(!\[)([^\[\]|\\`*_<&]*+)(\](?:\(|\[[^\]]).*+)")
 """A picture whose description has no marks."""
 _WORDS = frozenset(
     {"code_inline", "math_inline", "math_inline_double", "link_close"}
-    | {"wikilink", "icon", "keys", "formula", "template", "role", "kept"}
+    | {"wikilink", "icon", "keys", "formula", "template", "role", "label", "kept"}
 )
 _EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s", "mark"))
 _SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|<!--|$)")
@@ -203,7 +203,7 @@ class BlockText:
 
     def _open(self, written: str, opening: Mark, closing: Mark) -> None:
         end = self._closing(opening, closing)
-        number = self.inline.open(written, end)
+        number = self.inline.open(written, end, is_script=opening.name in ("sub", "sup"))
         if opening.name in _EMPHASES:
             inner = self._text[opening.end : closing.start]
             self._ends[number] = emphasis(written, inner, end, opening.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.service.documents.samples import OPTIONS, coded, parse_file, translated
+from tests.service.documents.samples import OPTIONS, coded, parse_file, texts_of, translated
 
 FRONT_MATTER = {
     "---\ntitle: one two\ntags: [a b]\nhero:\n  tagline: >-\n    three\n    four\n---\nfive\n": (
@@ -71,6 +71,8 @@ LINES = {
     ),
     "```{r, a='`b`'}\none\n\ntwo\n```\nthree\n": "```{r, a='`b`'}\none\n\ntwo\n```\nTHREE\n",
     "```` ```{a} ```` one\n": "```` ```{a} ```` ONE\n",
+    "!!!note\n    one\n": "!!!note\n    ONE\n",
+    "(ref:one) two \\@ref(fig:one)\n": "(ref:one) TWO \\@ref(fig:one)\n",
     "one\n{.a} two\n": "ONE {.a} TWO\n",
     "> one\n> $$\n> x % y\n> $$\n> two\n> three $$z$$ four\n": (
         "> ONE\n> $$\n> x % y\n> $$\n> TWO THREE $$z$$ FOUR\n"
@@ -141,3 +143,10 @@ def test_a_quotation_mark_does_not_end_an_attribute_of_a_picture() -> None:
     parsed = parse_file(b'![one](a.png){fig-alt="two"}\n', "a.md", OPTIONS)
     done = parsed.write([coded('<0|>3. "one"<1|>a "b"<2|>')])
     assert done == b'![3. "one"](a.png){fig-alt="a \'b\'"}\n'
+
+
+def test_the_number_of_a_note_is_a_superscript() -> None:
+    content = b"one<sup>[1](#a)</sup> H<sub>2</sub>O <b>two</b>\n"
+    assert texts_of("a.md", content) == [
+        "one<^0><1>1</1></0> H<^2>2</2>O <3>two</3>",
+    ]
