@@ -38,17 +38,22 @@ def front_matter_places(text: str) -> Iterator[Place]:
     found = _FRONT_MATTER.match(text)
     if found is None:
         return
-    places = _yaml_places if found["mark"] == "---" else _toml_places
-    begin = found.start("text")
-    for place in places(found["text"]):
+    text, begin = found["text"], found.start("text")
+    is_yaml = found["mark"] == "---"
+    for place in yaml_places(text, _SHOWN) if is_yaml else _toml_places(text):
         yield place._replace(start=begin + place.start, end=begin + place.end)
 
 
-def _yaml_places(text: str) -> list[Place]:
+def yaml_places(text: str, keys: regex.Pattern[str]) -> list[Place]:
+    """The values of these keys, whose lines are broken anywhere; none of what is not valid."""
     try:
-        return list(YamlReader(text, _SHOWN).places())
+        places = list(YamlReader(text, keys).places())
     except yaml.YAMLError:
         return []
+    return [
+        place._replace(segment=place.segment._replace(split_sentences="nonewlines"))
+        for place in places
+    ]
 
 
 def _toml_places(text: str) -> Iterator[Place]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import regex
 from markdown_it.token import Token
 
+from model.text.spans import Span
+from service.documents.chunk_options import option_places
 from service.documents.front_matter import front_matter_end, front_matter_places
 from service.documents.markdown_extensions import ATTRIBUTES
 from service.documents.markdown_parser import MarkdownParser
@@ -37,13 +38,6 @@ _TAIL = regex.compile(
     rf"(?<!\s)\s*+(?:(?<=[\s\w.,:;!?。，：；！？]){ATTRIBUTES}|\{{/\*[^*]*+\*/\}}|(?<=\s)\^[A-Za-z\d-]++)\s*+\Z"
 )
 """Attributes, or the name of a block."""
-
-
-class _Span(NamedTuple):
-    """source[start:end]"""
-
-    start: int
-    end: int
 
 
 def parse(content: bytes, options: FileOptions) -> TextFile:
@@ -72,7 +66,7 @@ class _Blocks:
 
     def __init__(self, source: str, begin: int, parser: MarkdownParser) -> None:
         self._source = source
-        self._lines = [_Span(*match.span(1)) for match in _LINE.finditer(source, begin)]
+        self._lines = [Span(*match.span(1)) for match in _LINE.finditer(source, begin)]
         self._cell_end = begin
         self._parser = parser
         try:
@@ -91,9 +85,11 @@ class _Blocks:
                 yield from self._text_place(token, kind)
             elif token.type == "html_block":
                 yield from self._page(token)
+            elif token.type == "fence" and token.map and token.info.lstrip().startswith("{"):
+                yield from option_places(self._source, self._lines[slice(*token.map)])
             parent = token
 
-    def _place(self, text: str, lines: Sequence[_Span], kind: BlockKind) -> Iterator[Place]:
+    def _place(self, text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Place]:
         breaks = [self._source[a.end : b.start] for a, b in itertools.pairwise(lines)]
         block = BlockText(text, self._parser, breaks, kind)
         if block.inline.has_letters:
@@ -134,7 +130,7 @@ class _Blocks:
         in the first one after the `column`, in the last one before the attributes."""
         tail = _TAIL.search(content)
         shown = (content[: tail.start()] if tail else content).split("\n")
-        lines: list[_Span] = []
+        lines: list[Span] = []
         for number, text in enumerate(map(str.strip, shown), first):
             start, end = self._lines[number]
             if tail and number + 1 == first + len(shown):
@@ -144,7 +140,7 @@ class _Blocks:
             start = find(text, start + column * (not lines), end) if text else -1
             if start < 0:
                 return
-            lines.append(_Span(start, start + len(text)))
+            lines.append(Span(start, start + len(text)))
         yield from self._place("\n".join(shown), lines, kind)
 
     def _cell_place(self, token: Token) -> Iterator[Place]:
@@ -156,4 +152,4 @@ class _Blocks:
         start = self._source.find(written, max(self._cell_end, line.start), line.end)
         if start >= 0:
             self._cell_end = start + len(written)
-            yield from self._place(token.content, [_Span(start, self._cell_end)], "cell")
+            yield from self._place(token.content, [Span(start, self._cell_end)], "cell")

@@ -97,6 +97,21 @@ ATTRIBUTES = {
     ),
     '{{< b title="a.png" >}}\n': '{{< b title="a.png" >}}\n',
 }
+CHUNKS = {
+    '```{r}\n#| label: a b\n#| fig-cap: "one"\n#| fig-alt: |\n#|   two\n#|   three\nx\n```\n': (
+        '```{r}\n#| label: a b\n#| fig-cap: "ONE"\n#| fig-alt: |\n#|   TWO\n#|   THREE\nx\n```\n'
+    ),
+    "- ```{ojs}\n  //| title: one\n  //| echo: a\n  // b\n  ```\n": (
+        "- ```{ojs}\n  //| title: ONE\n  //| echo: a\n  // b\n  ```\n"
+    ),
+    "```{r a, fig.cap='one two', fig.alt = \"three\"}\nx\n```\n": (
+        "```{r a, fig.cap='ONE TWO', fig.alt = \"THREE\"}\nx\n```\n"
+    ),
+    "```{r, fig.cap='(ref:a)'}\n#| fig-cap: a-b\n```\n": (
+        "```{r, fig.cap='(ref:a)'}\n#| fig-cap: a-b\n```\n"
+    ),
+    "```r\n#| fig-cap: one two\n```\n": "```r\n#| fig-cap: one two\n```\n",
+}
 NESTED = {
     "- one\n\n  <p>\n  two\n  </p>\n- <p>three</p>\n": (
         "- ONE\n\n  <p>\n  TWO\n  </p>\n- <p>THREE</p>\n"
@@ -106,10 +121,10 @@ NESTED = {
 
 
 @pytest.mark.parametrize(
-    "source", [*FRONT_MATTER, *DIRECTIVES, *TABLES, *LINES, *ATTRIBUTES, *NESTED]
+    "source", [*FRONT_MATTER, *DIRECTIVES, *TABLES, *LINES, *ATTRIBUTES, *CHUNKS, *NESTED]
 )
 def test_only_texts_change(source: str) -> None:
-    known = FRONT_MATTER | DIRECTIVES | TABLES | LINES | ATTRIBUTES | NESTED
+    known = FRONT_MATTER | DIRECTIVES | TABLES | LINES | ATTRIBUTES | CHUNKS | NESTED
     assert translated("a.md", source.encode()).decode() == known[source]
 
 
