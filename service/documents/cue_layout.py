@@ -25,6 +25,7 @@ _TAG = regex.compile(
 )
 """Also a word above another one, and a time within a cue."""
 _TIME = regex.compile(r"<\d")
+_NUMBER, _CLOCK_NUMBERS = regex.compile(r"\d++"), 4
 _UNIT = regex.compile(rf"{_TAG.pattern}|[\s\S]")
 _HEAD = regex.compile(r"(?:\{\\[^{}\n\r]*+\}|<v[ .][^<>\n\r]*+>|\s)*+")
 _TAIL = regex.compile(r"\s*+</v>\s*+\Z")
@@ -225,9 +226,15 @@ def _token(tag: regex.Match[str]) -> Token:
 def _in_time(units: Sequence[_Unit]) -> list[_Unit]:
     """The units, with times within cues in order: others would be ignored."""
     times = {n: unit for n, unit in enumerate(units) if unit.is_code and _TIME.match(unit.written)}
-    ordered = sorted(unit.written for unit in times.values())
+    ordered = sorted((unit.written for unit in times.values()), key=_clock)
     changed = dict(zip(times, ordered, strict=True))
     return [unit._replace(written=changed.get(n, unit.written)) for n, unit in enumerate(units)]
+
+
+def _clock(time: str) -> list[int]:
+    """The numbers of a time, whose hours may be left out."""
+    numbers = [int(number) for number in _NUMBER.findall(time)]
+    return [0] * (_CLOCK_NUMBERS - len(numbers)) + numbers
 
 
 def _split_at_codes(units: Sequence[_Unit], written: str) -> Iterator[Sequence[_Unit]]:

@@ -159,6 +159,13 @@ def test_a_line_of_spaces_does_not_end_a_cue_of_webvtt() -> None:
     )
 
 
+def test_times_with_and_without_hours_stay_in_order() -> None:
+    content = "WEBVTT\n\n00:17.000 --> 00:25.000\nGo<00:17.500> to<00:00:21.000> it\n"
+    assert translated("a.vtt", content.encode()).decode() == content.replace(
+        "Go<00:17.500> to<00:00:21.000> it", "GO<00:17.500> TO<00:00:21.000> IT"
+    )
+
+
 def test_times_within_a_cue_stay_in_order_and_a_word_above_another_stays() -> None:
     cue = "<00:01.100>Go <00:01.200>to <ruby>北京<rt>Běijīng</rt></ruby>"
     content = f"WEBVTT\n\n00:01.000 --> 00:02.000\n{cue}".encode()
