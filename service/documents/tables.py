@@ -22,17 +22,21 @@ from service.documents.segments import (
 )
 
 _DELIMITERS = ",;\t|"
-_FIRST_LINE = regex.compile(r'(?:"[^"]*+"|[^\n\r"])*+')
+_SAMPLE_CHARACTERS = 4000
 _QUOTED = regex.compile(r'"[^"]*+"')
 _FORMULA = "="
 
 
 def parse_csv(content: bytes, options: FileOptions) -> TextFile:
-    """The delimiter is what the first line has most of."""
+    """The delimiter is what most of the first lines have, and of several the one that the first
+    line has most of."""
     decoded = decode(content, options.source)
-    first = _FIRST_LINE.match(decoded.text)
-    shown = _QUOTED.sub("", first.group()) if first else ""
-    return _parse(decoded, max(_DELIMITERS, key=shown.count))
+    first, *others = _QUOTED.sub("", decoded.text[:_SAMPLE_CHARACTERS]).splitlines() or [""]
+
+    def use(sign: str) -> tuple[int, int]:
+        return sum(sign in line for line in (first, *others)), first.count(sign)
+
+    return _parse(decoded, max(_DELIMITERS, key=use))
 
 
 def parse_tsv(content: bytes, options: FileOptions) -> TextFile:

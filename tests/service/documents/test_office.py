@@ -373,8 +373,9 @@ def test_quotes_and_values_stay() -> None:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_that_of_the_first_line(delimiter: str) -> None:
-    content = f'"one, two"{delimiter}b{delimiter}c\nd;e, f|g{delimiter}h\n'
+@pytest.mark.parametrize("first", ["x", "x, y; z, w | v"])
+def test_the_delimiter_is_what_most_lines_have(delimiter: str, first: str) -> None:
+    content = f'{first}{delimiter}"one, two"{delimiter}c\nd;e, f|g{delimiter}h\ni{delimiter}j\n'
     texts = [value for row in rows(content.encode(), delimiter) for value in row]
     assert texts_of("a.csv", content.encode()) == texts
 
