@@ -137,7 +137,7 @@ class InlineText:
         for part in self.spelled(translation):
             text = part if isinstance(part, str) else self.code(part)
             if isinstance(part, Code):
-                depth += {"open": 1, "close": -1}.get(part.kind, 0)
+                depth += {"open": 1, "close": -1}.get(part.kind, 0) * self._is_element(part)
             elif common and not depth and text.strip():
                 text = f"{common.written}{text}{common.closing}"
             written.append(text)
@@ -149,9 +149,9 @@ class InlineText:
         opened: list[Spelling] = []
         for part in self._parts:
             if isinstance(part, Code):
-                if part.kind == "open":
+                if part.kind == "open" and self._is_element(part):
                     opened.append(self.spellings[part.number])
-                elif part.kind == "close":
+                elif part.kind == "close" and self._is_element(part):
                     opened.pop()
             elif opened:
                 sizes[opened[0]] += len(part)
@@ -159,6 +159,10 @@ class InlineText:
                 return None
         pairs = (pair for pair, _ in sizes.most_common())
         return next((pair for pair in pairs if pair.written.startswith(beginning)), None)
+
+    def _is_element(self, code: Code) -> bool:
+        """Whether the two codes of a pair are the tags of one element."""
+        return not self.spellings[code.number].written.endswith("/>")
 
     def code(self, code: Code) -> str:
         """A code as the document writes it."""

@@ -6,7 +6,7 @@ import bisect
 import dataclasses
 import functools
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import regex
 
@@ -14,6 +14,7 @@ from service.documents.archive import ArchiveFile, properties_of, texts_of
 from service.documents.labels import LabelledText, labels
 from service.documents.locales import is_asian, locale_of
 from service.documents.packages import DRAWINGS, LABELLED, PICTURES, Package
+from service.documents.ranges import pairs_among
 from service.documents.runs import (
     DRAWING,
     RunNames,
@@ -152,9 +153,11 @@ def _word_places(names: RunNames, xml: XmlText) -> Iterator[Place]:
 
 
 def _word_parts(xml: XmlText, elements: Sequence[int]) -> Iterator[RunPart]:
-    """The parts of runs, links and the like, with fields as codes or as pairs around a result."""
+    """The parts of runs, links and the like, with fields as codes or as pairs around a result, and
+    ranges as pairs."""
     written = [xml.element(element) for element in elements]
     fields, alone = _find_fields(written)
+    ranges = pairs_among(xml, _outside(fields, elements))
     number = 0
     while number < len(elements):
         end, separator = fields.get(number, (number, None))
@@ -170,9 +173,22 @@ def _word_parts(xml: XmlText, elements: Sequence[int]) -> Iterator[RunPart]:
             yield RunPart("single", "".join(written[number : end + 1]))
         elif number in alone:
             yield RunPart("stop", written[number])
+        elif (other := ranges.get(elements[number])) is not None:
+            kind = "open" if elements[number] < other else "close"
+            yield RunPart(kind, written[number], closing=xml.element(other))
         else:
             yield from _word_element(xml, elements[number])
         number = end + 1
+
+
+def _outside(
+    fields: Mapping[int, tuple[int, int | None]], elements: Sequence[int]
+) -> Iterator[int]:
+    """The elements that are not in one of the fields, which are known by their numbers."""
+    number = 0
+    while number < len(elements):
+        yield elements[number]
+        number = fields.get(number, (number, None))[0] + 1
 
 
 def _find_fields(runs: Sequence[str]) -> tuple[dict[int, tuple[int, int | None]], set[int]]:

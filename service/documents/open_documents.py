@@ -13,6 +13,7 @@ from service.documents.archive import PROTECTED, Archive, ArchiveFile, propertie
 from service.documents.labels import LabelledText, Labels
 from service.documents.locales import is_asian, locale_of
 from service.documents.lookups import Lookups, calc_lookups
+from service.documents.ranges import pairs_of_codes, range_tag
 from service.documents.segments import Edit, FileOptions, Place, decode_unicode
 from service.documents.xml_text import InlineContent, Role, XmlText
 from service.errors import InvalidDocument
@@ -153,7 +154,8 @@ def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
         is_pair = name in _PAIRS or (name == _CONTROL and not xml.has_inside(index, _CHOICE))
         return "pair" if is_pair else "single"
 
-    content = InlineContent(xml, _PARAGRAPHS, role, looks=_SPAN)
+    codes = pairs_of_codes(xml, range_tag)
+    content = InlineContent(xml, _PARAGRAPHS, role, codes, looks=_SPAN)
     for index in xml.starts(_PARAGRAPHS):
         if index not in kept:
             yield from content.places(index)

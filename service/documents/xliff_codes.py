@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import regex
 
 from service.documents.xml_text import Role, XmlText
-from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token
 
 _OPENING, _CLOSING = frozenset({"bpt", "bx", "sc"}), frozenset({"ept", "ex", "ec"})
@@ -52,29 +51,7 @@ def _split(xml: XmlText, text: Token) -> Iterator[Token]:
         yield Token(Kind.TEXT, position, text.end)
 
 
-def pairs_of_codes(xml: XmlText) -> dict[int, int]:
-    """The index of each code that begins or ends a pair -> that of the other one. Both are in the
-    same element, and pairs are nested. Linear time."""
-    tags: list[Token] = []
-    indices: list[int] = []
-    parents = [0]
-    index = 0
-    while index < len(xml.tokens):
-        token = xml.tokens[index]
-        if tag := _tag_of(xml, index):
-            tags.append(tag._replace(name=f"{parents[-1]} {tag.name}"))
-            indices.append(index)
-            index = xml.end_of(index) - 1
-        elif token.kind is Kind.START and index in xml.partners:
-            parents.append(index)
-        elif token.kind is Kind.END:
-            parents.pop()
-        index += 1
-    pairs = pair_tags(tags, void=frozenset())
-    return {indices[one]: indices[other] for one, other in pairs.items()}
-
-
-def _tag_of(xml: XmlText, index: int) -> Token | None:
+def tag_of(xml: XmlText, index: int) -> Token | None:
     """A code that may begin or end a pair, as the tag that it stands for."""
     _, start, end, name, _ = token = xml.tokens[index]
     if token.kind is Kind.OTHER and (tag := _ESCAPED_TAG.match(xml.source, start, end)):

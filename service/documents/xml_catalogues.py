@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import regex
 
+from service.documents.ranges import pairs_of_codes
 from service.documents.segments import (
     Edit,
     FileOptions,
@@ -18,7 +19,7 @@ from service.documents.segments import (
     TextFile,
     has_letters,
 )
-from service.documents.xliff_codes import pairs_of_codes, role_of, with_escaped_tags
+from service.documents.xliff_codes import role_of, tag_of, with_escaped_tags
 from service.documents.xml_text import InlineContent, XmlText, read_xml
 from service.errors import InvalidDocument, shown
 from service.translation.markup.coded_text import Text
@@ -124,7 +125,7 @@ class _Units:
     def __init__(self, xml: XmlText, options: FileOptions) -> None:
         self._xml, self._replaces = xml, options.replaces
         role = functools.partial(role_of, xml)
-        self._content = InlineContent(xml, role_of=role, codes=pairs_of_codes(xml))
+        self._content = InlineContent(xml, role_of=role, codes=pairs_of_codes(xml, tag_of))
         self.translated: list[int] = []
 
     def found(self) -> Iterator[Place | Edit]:

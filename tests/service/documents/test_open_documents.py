@@ -109,6 +109,11 @@ def test_all_words_of_a_text_in_spans_stay_in_spans() -> None:
         [coded("so <0>mehr</0> <1>jetzt</1>")]
     )
     assert f"{span('b', 'so ')}<text:a" in member(written, "content.xml").decode()
+    ends = '<text:bookmark-start text:name="n"/>', '<text:bookmark-end text:name="n"/>'
+    content = paragraph(ends[0], span("a", "more wine"), ends[1])
+    written = parse_file(content, "a.odp", OPTIONS).write([coded("<0>mehr <1>Wein</1></0>")])
+    done = f"{ends[0]}{span('a', 'mehr ')}{span('a', 'Wein')}{ends[1]}"
+    assert done in member(written, "content.xml").decode()
 
 
 def test_charts_of_a_document_are_translated() -> None:
