@@ -140,22 +140,25 @@ _WORD = RunNames(
 
 
 def _word_places(names: RunNames, xml: XmlText) -> Iterator[Place]:
-    """What has paragraphs inside ends a text and stays."""
+    """What has paragraphs inside is a code of the text."""
     for index in xml.starts(_WORD_PARAGRAPH):
-        group: list[int] = []
-        for child in xml.children(index):
-            if xml.has_inside(child, _WORD_PARAGRAPH) or xml.tokens[child].name == "w:ppr":
-                yield from paragraph_places(xml, group, _word_parts(xml, group), names)
-                group = []
-            else:
-                group.append(child)
-        yield from paragraph_places(xml, group, _word_parts(xml, group), names)
+        inner = [*xml.children(index)]
+        if inner and xml.tokens[inner[0]].name == "w:ppr":
+            del inner[0]
+        yield from paragraph_places(xml, inner, _word_parts(xml, inner), names)
+
+
+def _written(xml: XmlText, index: int) -> str:
+    """An element as a code, in which paragraphs, such as those of a box, have places of their
+    own."""
+    has_places = xml.has_inside(index, _WORD_PARAGRAPH)
+    return xml.as_inner(index) if has_places else xml.element(index)
 
 
 def _word_parts(xml: XmlText, elements: Sequence[int]) -> Iterator[RunPart]:
     """The parts of runs, links and the like, with fields as codes or as pairs around a result, and
     ranges as pairs."""
-    written = [xml.element(element) for element in elements]
+    written = [_written(xml, element) for element in elements]
     fields, alone = _find_fields(written)
     ranges = pairs_among(xml, _outside(fields, elements))
     number = 0
@@ -174,8 +177,9 @@ def _word_parts(xml: XmlText, elements: Sequence[int]) -> Iterator[RunPart]:
         elif number in alone:
             yield RunPart("stop", written[number])
         elif (other := ranges.get(elements[number])) is not None:
-            kind = "open" if elements[number] < other else "close"
-            yield RunPart(kind, written[number], closing=xml.element(other))
+            is_first = elements[number] < other
+            closing = xml.element(other)
+            yield RunPart("open" if is_first else "close", written[number], closing=closing)
         else:
             yield from _word_element(xml, elements[number])
         number = end + 1
@@ -223,7 +227,7 @@ def _word_element(xml: XmlText, index: int) -> Iterator[RunPart]:
     elif name in _WRAPPERS:
         yield from _word_wrapper(xml, index)
     elif name not in _UNSEEN:
-        yield RunPart("single", xml.element(index))
+        yield RunPart("single", _written(xml, index))
 
 
 def _word_wrapper(xml: XmlText, index: int) -> Iterator[RunPart]:
@@ -262,7 +266,7 @@ def _word_run(xml: XmlText, index: int) -> Iterator[RunPart]:
         elif name == "w:nobreakhyphen":
             yield RunPart("text", "\u2011", properties)
         elif name not in _UNSEEN:
-            code = f"<w:r>{properties}{xml.element(child)}</w:r>"
+            code = f"<w:r>{properties}{_written(xml, child)}</w:r>"
             yield RunPart("stop" if name in _WORD_STOPS else "single", code)
 
 

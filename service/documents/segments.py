@@ -6,7 +6,9 @@ InvalidDocument for what they cannot read, and their time and memory grow linear
 
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from service.translation.job import SplitSentences, TextFormat
     from service.translation.markup.coded_text import Text
 
+_INNER = regex.compile(r"\0(\d++) (\d++)\0")
 _LETTER = regex.compile(r"\p{L}")
 _LITERALS = frozenset({"true", "false", "null"})
 _IDENTIFIER = regex.compile(
@@ -98,6 +101,12 @@ class Place(NamedTuple):
     is_filled: bool = False
 
 
+def inner(start: int, end: int) -> str:
+    """How a place writes source[start:end] where that has places of its own, such as a note within
+    a sentence."""
+    return f"\0{start} {end}\0"
+
+
 class DecodedText(NamedTuple):
     """A file's text without its byte order mark. `encode` spells a text as the file was."""
 
@@ -106,8 +115,8 @@ class DecodedText(NamedTuple):
 
 
 class TextFile:
-    """A text with places and edits that do not overlap. Those at one position are written in order.
-    Other characters stay."""
+    """A text with places and edits that do not overlap, but for places inside what another one
+    writes as `inner`. Those at one position are written in order. Other characters stay."""
 
     def __init__(
         self, decoded: DecodedText, places: Iterable[Place], edits: Iterable[Edit] = ()
@@ -138,11 +147,22 @@ class TextFile:
             for place, translation in zip(self._places, translations, strict=True)
             if place.is_filled or place.segment.text != translation
         ]
-        parts, position = [], 0
-        for edit in sorted([*written, *self._edits], key=lambda edit: edit[:2]):
-            parts += [self._source[position : edit.start], edit.text]
-            position = edit.end
-        return "".join([*parts, self._source[position:]])
+        edits = sorted([*written, *self._edits], key=lambda edit: edit[:2])
+        return self._edited(edits, 0, len(self._source) + 1)
+
+    def _edited(self, edits: Sequence[Edit], start: int, end: int) -> str:
+        """source[start:end] with those of the edits that begin there."""
+
+        def edited(inside: regex.Match[str]) -> str:
+            return self._edited(edits, int(inside[1]), int(inside[2]))
+
+        parts, position = [], start
+        first, last = (bisect.bisect_left(edits, (offset,)) for offset in (start, end))
+        for edit in itertools.islice(edits, first, last):
+            if edit.start >= position:
+                parts += [self._source[position : edit.start], _INNER.sub(edited, edit.text)]
+                position = edit.end
+        return "".join([*parts, self._source[position:end]])
 
 
 def decode(

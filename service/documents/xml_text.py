@@ -25,6 +25,7 @@ from service.documents.segments import (
     Segment,
     decode_old,
     decode_unicode,
+    inner,
     invalid,
 )
 from service.errors import InvalidDocument, shown
@@ -95,6 +96,10 @@ class XmlText:
     def element(self, index: int) -> str:
         """An element as written."""
         return self.written(index, self.end_of(index))
+
+    def as_inner(self, index: int) -> str:
+        """How a place writes an element that has places of its own."""
+        return inner(self.tokens[index].start, self.tokens[self.end_of(index) - 1].end)
 
     def inner(self, index: int) -> str:
         """The text between an element's tags, as written."""
@@ -168,8 +173,8 @@ class XmlText:
 
 
 class InlineContent:
-    """Finds the places of text in elements. An element with a paragraph inside ends the text before
-    it and stays, because its paragraph has places of its own."""
+    """Finds the places of text in elements. An element with a paragraph inside, such as a note, is
+    a code of the text, and its paragraph has places of its own."""
 
     def __init__(
         self,
@@ -197,19 +202,8 @@ class InlineContent:
         index, last = element + 1, self._xml.end_of(element) - 1
         self._first, self._keeps_lines = index, keeps_lines
         while index < last:
-            end = self._xml.end_of(index)
-            if self._is_apart(index) and self._role_of(index) in ("single", "stop"):
-                yield from self._end(index)
-                self._first = index = end
-            else:
-                index = self._handle(index, end)
+            index = self._handle(index, self._xml.end_of(index))
         yield from self._end(last)
-
-    def _is_apart(self, index: int) -> bool:
-        token = self._xml.tokens[index]
-        is_paragraph = token.kind is Kind.START and token.name in self._paragraphs
-        has_paragraph = is_paragraph or self._xml.has_inside(index, self._paragraphs)
-        return has_paragraph or self._role_of(index) == "line"
 
     def _handle(self, index: int, end: int) -> int:
         """Handle a token or an element -> the index after it."""
@@ -221,17 +215,19 @@ class InlineContent:
         if (text := xml.text_of(token)) is not None:
             for number, part in enumerate(_KEPT_SPACE.split(text) if self._keeps_lines else [text]):
                 (self._inline.stop if number % 2 else self._inline.add_markup)(part)
-        elif token.kind is Kind.END and not self._is_apart(xml.partners[index]):
-            self._inline.close()
-        elif token.kind is Kind.END or (token.kind is Kind.START and self._is_apart(index)):
-            self._inline.stop(tag)
-        elif token.kind is not Kind.START:
+        elif token.kind is Kind.OTHER:
             self._inline.single(tag)
-        elif (role := self._role_of(index)) in ("pair", "script") and end > index + 1:
+        elif (role := self._role_of(min(index, end - 1))) == "line":
+            self._inline.stop(tag)
+        elif token.kind is Kind.END:
+            self._inline.close()
+        elif role in ("pair", "script") and end > index + 1:
             self._inline.open(tag, xml.written(end - 1, end), is_script=role == "script")
         else:
+            is_paragraph = token.name in self._paragraphs
+            has_places = is_paragraph or xml.has_inside(index, self._paragraphs)
             add = self._inline.stop if role == "stop" else self._inline.single
-            add(xml.written(index, end))
+            add(xml.as_inner(index) if has_places else xml.written(index, end))
             return end
         return index + 1
 
