@@ -19,12 +19,21 @@ _ESCAPED_TAG = regex.compile(
     r"(?:\s(?:[^<>&/]|/(?!(?:&gt;|>))|&(?![lg]t;))*+)?(?P<empty>/)?(?:&gt;|>)"
 )
 
+_LINE_BREAK = regex.compile(
+    r"""\s(?:ctype|subType|equiv|id|name)\s*+=\s*+["'](?:(?:xlf:)?lb|LINE_BREAK(?:_\d++)?|(?:x-)?br)["']
+    |&lt;br\s*+/?(?:&gt;|>)""",
+    regex.X,
+)
+"""What says that a code is a line break, or is one that is escaped."""
+
 
 def role_of(xml: XmlText, index: int) -> Role:
-    """Codes stay as they are, and what must not be translated."""
+    """Codes stay as they are, and what must not be translated. Line breaks end a text."""
+    token = xml.tokens[index]
+    if token.kind is Kind.OTHER or token.name in _CODES:
+        return "stop" if _LINE_BREAK.search(xml.element(index)) else "single"
     is_protected = xml.attribute(index, "mtype") == "protected"  # in XLIFF 1.2
-    is_kept = is_protected or xml.attribute(index, "translate") == "no"
-    return "single" if is_kept or xml.tokens[index].name in _CODES else "pair"
+    return "single" if is_protected or xml.attribute(index, "translate") == "no" else "pair"
 
 
 def with_escaped_tags(xml: XmlText) -> XmlText:

@@ -215,8 +215,6 @@ class InlineContent:
         if (text := xml.text_of(token)) is not None:
             for number, part in enumerate(_KEPT_SPACE.split(text) if self._keeps_lines else [text]):
                 (self._inline.stop if number % 2 else self._inline.add_markup)(part)
-        elif token.kind is Kind.OTHER:
-            self._inline.single(tag)
         elif (role := self._role_of(min(index, end - 1))) == "line":
             self._inline.stop(tag)
         elif token.kind is Kind.END:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +44,20 @@ def test_a_target_has_the_elements_and_the_text_of_its_source(
     *_, source, target = ElementTree.fromstring(done).iterfind(".//trans-unit/*")
     assert (target.tag, _outline(target)) == ("target", _outline(source))
     assert "".join(target.itertext()).upper() == "".join(source.itertext()).upper()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("<x id='LINE_BREAK' ctype='lb'/>", "<x id='1' ctype='x-br'/>", "<x id='LINE_BREAK_1'/>"),
+        *("<ph id='1' type='fmt' subType='xlf:lb'/>", "<ph id='1'>&lt;br&gt;</ph>"),
+        *("<ph id='0' equiv='LINE_BREAK' disp='&lt;br/>'/>", "<x id='1'/>&lt;br />"),
+    ],
+)
+def test_a_line_break_ends_a_text(code: str) -> None:
+    unit = f"<trans-unit><source>one<g id='2'>two{code}three</g></source></trans-unit>"
+    (text,) = texts_of("a.xlf", FILE.format(unit).encode())
+    assert regex.sub(r"<\d/>", "", text) in ("one<0>two<1|>three</0>", "one<0>two<2|>three</0>")
 
 
 def _outline(element: ElementTree.Element) -> list[tuple[str, dict[str, str]]]:
