@@ -148,16 +148,17 @@ class TextFile:
             if place.is_filled or place.segment.text != translation
         ]
         edits = sorted([*written, *self._edits], key=lambda edit: edit[:2])
-        return self._edited(edits, 0, len(self._source) + 1)
+        return self._edited(edits, -1, len(self._source) + 1)
 
-    def _edited(self, edits: Sequence[Edit], start: int, end: int) -> str:
-        """source[start:end] with those of the edits that begin there."""
+    def _edited(self, edits: Sequence[Edit], before: int, end: int) -> str:
+        """source[before:end] with those of the edits that begin behind `before`; -1 is before the
+        source."""
 
         def edited(inside: regex.Match[str]) -> str:
             return self._edited(edits, int(inside[1]), int(inside[2]))
 
-        parts, position = [], start
-        first, last = (bisect.bisect_left(edits, (offset,)) for offset in (start, end))
+        parts, position = [], max(before, 0)
+        first, last = (bisect.bisect_left(edits, (offset,)) for offset in (before + 1, end))
         for edit in itertools.islice(edits, first, last):
             if edit.start >= position:
                 parts += [self._source[position : edit.start], _INNER.sub(edited, edit.text)]

@@ -16,6 +16,7 @@ WORD, OPEN = ("a.docx", "word/document.xml"), ("a.odt", "content.xml")
 NAMES = "xmlns:text='t' xmlns:draw='d' xmlns:office='o' xmlns:mc='m'"
 TEXTS = ["it <0/><1>was <2/></1>all", "note <0/>", "inner", "last"]
 """The first has a box in a link, too."""
+AT_ENDS = ["<0/>it<1><2/>was</1>", "<0/>note", "inner", "last"]
 INNER = [
     (WORD, "<w:r><w:pict><w:p>{}</w:p></w:pict></w:r>"),
     (
@@ -29,17 +30,18 @@ INNER = [
 ]
 
 
+@pytest.mark.parametrize("shown", [TEXTS, AT_ENDS])
 @pytest.mark.parametrize(("kind", "box"), INNER)
 def test_notes_and_boxes_cut_no_sentence_and_are_translated_by_themselves(
-    kind: tuple[str, str], box: str
+    kind: tuple[str, str], box: str, shown: Sequence[str]
 ) -> None:
     """Whichever of the texts change."""
     name, part = kind
-    content = _document(kind, box, TEXTS)
+    content = _document(kind, box, shown)
     parsed = parse_file(content, name, OPTIONS)
-    assert texts_of(name, content) == TEXTS
-    for chosen in itertools.product([str.lower, str.upper], repeat=len(TEXTS)):
-        texts = [change(text) for change, text in zip(chosen, TEXTS, strict=True)]
+    assert texts_of(name, content) == shown
+    for chosen in itertools.product([str.lower, str.upper], repeat=len(shown)):
+        texts = [change(text) for change, text in zip(chosen, shown, strict=True)]
         written = parsed.write([*map(coded, texts)])
         assert member(written, part) == member(_document(kind, box, texts), part)
 
