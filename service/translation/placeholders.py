@@ -30,7 +30,7 @@ _DELIMITED = regex.compile(
     # %NAME% %% %(x)s %-5.2f %1 %#@x@; not "100% sure"
     |(?<!\d)%++[A-Za-z_]\w*+%++(?![\p{Latin}\d_])|%%|%\([^()\n]{1,80}\)[-+\#0-9.]*+[A-Za-z]
     |%(?:\d{1,2}\$)?\#@\w{1,80}@|(?<!\d)%(?:\d{1,2}\$)?[-+\#0]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?
-        (?:hh?|ll?|[Lzjtq])?(?:[sdiufx@]|[oXeEFgGaAcCSpn](?![A-Za-z]))
+        (?:hh?|ll?|[Lzjtq])?(?:[sdiufx@]|[oXeEFgGaAcCSpnqrvw](?![A-Za-z]))
     |(?<!\d)%L?\d{1,2}(?![\w$])
     # :arrow-right: :name [NAME] ### [1] [X1X] [x] -x
     |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,60}:(?![\p{Latin}\d_:])

@@ -89,6 +89,8 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("%#@files@ in %1$#@folders@, %@", ["%#@files@", "%1$#@folders@", "%@"]),
         ("ls -l or -v, not -x-ray. -I know", ["-l", "-v"]),
         ('with (-n) or "-c"; 用-y选项，-x', ["-n", "-c", "-y", "-x"]),
+        ('option %r of %s, "%v" or %q, 5 %r', ["%r", "%s", "%v", "%q", "%r"]),
+        ("100%real, 5%very", []),
         ("$5 each, $1m or $1.50; 5 per cent", []),
         ("5 kg, 3.5 km/h, 20 °C, 60 min", ["kg", "km/h", "°C", "min"]),
         ("https://a.b/?q=[x]&r=1#s!", ["https://a.b/?q=[x]&r=1#s"]),
