@@ -60,6 +60,8 @@ _KEY = regex.compile(
 """The sign before the letter that is the key of an entry: &Open, _Save, E&xit."""
 _LONGEST_ENTRY = 60
 _CHOICE = regex.compile(r"\s*+\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
+_NO_WORDS = regex.compile(r"(?:[^\p{L}{}]++|\{\s*+\w++\s*+(?:,\s*+\w++\s*+)?\})*+")
+"""What may stand beside choices: signs and placeholders."""
 _BRACE, _NUMBER, _BRANCH_DEPTH = regex.compile(r"[{}]"), regex.compile("#"), 2
 _MARK = regex.compile(
     r"""(?<!⟦)(?P<left><)(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?P<empty>/)?>
@@ -124,20 +126,38 @@ def has_marks(text: str) -> bool:
 
 
 def message_branches(text: str) -> list[Span]:
-    """Where the texts of an ICU message stand, if it is one plural or choice."""
-    if not _CHOICE.match(text) or "'{" in text:
-        return []
+    """Where the texts of an ICU message stand, if it is a plural or choice, or several of them
+    without words between."""
+    found: list[Span] = []
+    position = 0
+    while (start := _end_of(_NO_WORDS, text, position)) < len(text):
+        if not _CHOICE.match(text, start) or "'{" in text:
+            return []
+        branches, position = _branches(text, start)
+        if not position:
+            return []
+        found += branches
+    return found
+
+
+def _end_of(pattern: regex.Pattern[str], text: str, start: int) -> int:
+    found = pattern.match(text, start)
+    return found.end() if found else start
+
+
+def _branches(text: str, start: int) -> tuple[list[Span], int]:
+    """Those of the choice that begins at `start`, and where it ends, 0 if it does not."""
     depth = begin = 0
     found = []
-    for match in _BRACE.finditer(text):
+    for match in _BRACE.finditer(text, start):
         depth += 1 if match.group() == "{" else -1
         if match.group() == "{" and depth == _BRANCH_DEPTH:
             begin = match.end()
         elif match.group() == "}" and depth == _BRANCH_DEPTH - 1:
             found.append(Span(begin, match.start()))
         if depth == 0:
-            return [] if text[match.end() :].strip() else found
-    return []
+            return found, match.end()
+    return [], 0
 
 
 def find_in_branch(find: FindKept, text: str) -> Sequence[Span]:
