@@ -17,6 +17,7 @@ import regex
 
 from model.text.spans import Span
 from service.translation.markup.coded_text import Code, TextPart, merged
+from service.translation.markup.elements import is_known
 
 MARK = "\ufffc"
 """Stands for one kept string (OBJECT REPLACEMENT CHARACTER)."""
@@ -37,6 +38,9 @@ class Kept(NamedTuple):
 
     written: tuple[TextPart, ...]
     text: str
+
+
+_NAME = regex.compile(r"</?+([\w:.-]++)")
 
 
 class Tag(NamedTuple):
@@ -183,7 +187,22 @@ class FlowBuilder:
     def add_tag(
         self, written: tuple[TextPart | Flow, ...], number: int, partner: int | None
     ) -> None:
-        self._tags.append(Tag(self._length, written, number, partner))
+        tag = Tag(self._length, written, number, partner)
+        if self._tags and self._is_next(self._tags[-1], tag):
+            self.add_written(" ", "")
+            tag = tag._replace(offset=self._length)
+        self._tags.append(tag)
+
+    def _is_next(self, last: Tag, tag: Tag) -> bool:
+        """Whether a tag begins an element that touches the one before it, as in
+        `<key>Ctrl</key><key>C</key>`. These are two words, unless HTML knows the elements: most of
+        those format letters."""
+        if not (last.is_closing and tag.is_opening and last.offset == tag.offset):
+            return False
+        written = (one.written[0] for one in (last, tag))
+        names = [_NAME.match(one) for one in written if isinstance(one, str)]
+        own = [name for name in names if name and not is_known(name[1].lower())]
+        return len(own) == len((last, tag)) and self.end[-1:].isalnum()
 
     def build(self) -> Flow:
         """The flow, with its kept strings found and marked."""

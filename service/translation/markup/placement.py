@@ -21,6 +21,7 @@ from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
 
 _WORD = regex.compile(r"[\p{L}\p{N}\ufffc]")
+_INSIDE_WORD = regex.compile(r"[\p{Latin}\p{Greek}\p{Cyrillic}]{2}")
 _INNER = regex.compile(r"(?V1)[^\p{P}\s](?:.*[[^\p{P}\s][%‰]])?", regex.DOTALL)
 _MARKS_OF_WORD, _MOST_MARKS = regex.compile(r"(?<=[\p{L}\p{N}])\p{P}++\Z"), 8
 _ORDINAL_END = regex.compile(r"(?<=\p{N})(?:st|nd|rd|th)\b")
@@ -208,7 +209,9 @@ class Placement:
 
     def _nearest_word(self, source: Span, free: Sequence[Span]) -> Span | None:
         """The free word, but no kept string, that is nearest to where the part would be; None if
-        there is none."""
+        there is none, or if the part is one of a word."""
+        if any(_INSIDE_WORD.match(self._source, max(0, edge - 1)) for edge in source):
+            return None
         point = self._anchor(source.start, len(self._source))
         inside = (self._words[place] for part in free for place in _inside(self._words, part))
         words = [word for word in inside if self._target[word.start] != MARK]

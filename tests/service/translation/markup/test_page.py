@@ -130,6 +130,9 @@ def test_flows_are_what_a_reader_sees_as_running_text(source: str, expected: lis
         ("{n, plural, one {# file} other {# files}} ", [f"{MARK} file", f"{MARK} files"]),
         ("{a, select, x {{n, plural, other {They}}} other {It}}", ["They", "It"]),
         ("{n, plural, other {#个文件}}", [f"{MARK}个文件"]),
+        ("{0, number} {0, plural, one {a} other {b}}", ["a", "b"]),
+        ("{a, plural, other {b}} ({c, plural, one {d} other {e}}): {f}/7", ["b", "d", "e"]),
+        ("{a, plural, other {b}} of {c, plural, other {d}}", []),
         ("{n, plural, one {a} other {b}} left", []),
         ("{n, plural, one {a} other {b}", []),
     ],
@@ -138,6 +141,23 @@ def test_the_branches_of_a_message_are_texts(message: str, expected: list[str]) 
     flow = text_flow(message)
     assert source_of([flow]) == message
     assert branches_of(flow) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<s><key>Ctrl</key><key>C</key></s>", "Ctrl C"),
+        ("<0>Terms</0><1>of use</1>", "Terms of use"),
+        ("<key>Ctrl</key> <key>C</key>", "Ctrl C"),
+        ("<key>-</key><key>C</key>", "-C"),
+        ("<b>Hel</b><i>lo</i>", "Hello"),
+        ("<key>Hel<key>lo</key></key>", "Hello"),
+    ],
+)
+def test_elements_that_touch_are_words_unless_html_knows_them(source: str, text: str) -> None:
+    flow = text_flow(source)
+    assert flow.text == text
+    assert source_of([flow]) == source
 
 
 def branches_of(flow: Flow) -> list[str]:

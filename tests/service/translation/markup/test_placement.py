@@ -73,6 +73,8 @@ def placed(source: str, target: str, pairs: str) -> str:
         ("<a>one <b>two</b></a> x", "zwei eins x", "0-1 1-0 2-2", "<a><b>zwei</b> eins</a> x"),
         ("I <b>call up</b> him", "Ich rufe ihn an", "0-0 1-1 2-3 3-2", "Ich <b>rufe</b> ihn an"),
         ("un<b>believ</b>able", "unglaublich", "0-0", "<b>unglaublich</b>"),
+        ("<a>r</a><b>eport</b> to us", "x y z", "0-0 1-1 2-2", "<a>x</a><b></b> y z"),
+        ("no <b>r</b><i>e</i><b>port</b>", "y x", "0-0 1-1", "y <b>x</b><i></i><b></b>"),
         ("a <b></b>c", "x y", "0-0 1-1", "x <b></b>y"),
         ("a <b>c</b> \ufffc d", "x \ufffc z", "0-0 2-1 3-2", "<b>x</b> \ufffc z"),
         ("<b>c d</b> \ufffc", "y \ufffc z", "0-0 1-2 2-1", "<b>y</b> \ufffc z"),
