@@ -46,6 +46,7 @@ class InlineText:
         self._parts: list[TextPart] = []
         self._opened: list[int] = []
         self._chars: dict[str, Code] = {}
+        self._end = ""
         self.spellings: list[Spelling] = []
         self.has_letters = False
 
@@ -53,9 +54,15 @@ class InlineText:
     def text(self) -> CodedText:
         return CodedText.of(self._parts)
 
+    @property
+    def ends_with_word(self) -> bool:
+        """Whether the text that was added ends without a space."""
+        return bool(self._end.strip())
+
     def add(self, text: str) -> None:
         """Add text as it reads."""
         self._parts.append(text)
+        self._end = text[-1:] or self._end
         self.has_letters = self.has_letters or has_letters(text)
 
     def add_markup(self, written: str) -> None:
@@ -88,6 +95,7 @@ class InlineText:
     def stop(self, written: str) -> None:
         """Add a code between two sentences."""
         self._new("stop", Spelling(written))
+        self._end = ""
 
     def word(self, written: str) -> None:
         """Add a code that reads as a word of the sentence."""
@@ -103,6 +111,7 @@ class InlineText:
             self._parts.append(known)
         else:
             self._chars[written] = self._new("char", Spelling(written), char)
+        self._end = char[-1:]
         self.has_letters = self.has_letters or has_letters(char)
 
     def _new(

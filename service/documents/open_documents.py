@@ -147,7 +147,9 @@ def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
 
     def role(index: int) -> Role:
         name = xml.tokens[index].name
-        if name in _STOPS or (name == "text:s" and xml.attribute(index, "text:c") not in _ONE):
+        if name == "text:s" and xml.attribute(index, "text:c") in _ONE:
+            return "space"
+        if name in _STOPS or name == "text:s":
             return "stop"
         if name == "text:span" and xml.attribute(index, "text:style-name") in scripts:
             return "script"

@@ -46,9 +46,10 @@ GAPS = regex.compile(rf"({_SPACES})")
 """Spaces that put the texts around them in their places."""
 LINE_ENDS = regex.compile(rf"((?:{_LINE_END})++|{_SPACES})")
 """The same, and line breaks in a text that keeps them."""
-Role = Literal["pair", "script", "single", "stop", "line"]
+Role = Literal["pair", "script", "single", "stop", "space", "line"]
 """What an element in a text is: tags around text, which may be a subscript or superscript, or a
-code that moves with its neighbours or ends a sentence. A line is a text by itself."""
+code that moves with its neighbours, ends a sentence, or is a space if no other one is before it. A
+line is a text by itself."""
 
 
 class XmlText:
@@ -221,6 +222,9 @@ class InlineContent:
             self._inline.close()
         elif role in ("pair", "script") and end > index + 1:
             self._inline.open(tag, xml.written(end - 1, end), is_script=role == "script")
+        elif role == "space" and self._inline.ends_with_word:
+            self._inline.add(" ")
+            return end
         else:
             is_paragraph = token.name in self._paragraphs
             has_places = is_paragraph or xml.has_inside(index, self._paragraphs)
