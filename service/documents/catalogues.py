@@ -58,6 +58,8 @@ _SURROGATE, _MAX_DEPTH = regex.compile(r"[\ud800-\udfff]"), 500
 _FORM = regex.compile(r"[^|]++")
 _FORMS = regex.compile(r"(?=.*\s)[^|]*+(?<!\s)(?:\|(?=[\p{Lu}\[{:%])[^|]++(?<!\s))++", regex.DOTALL)
 """Forms of a plural as Laravel writes them: `{0} None|[1,*] Some books`."""
+_STEM_FORMS = regex.compile(r"(?P<stem>\p{L}{2})\p{L}*+(?:\|(?P=stem)\p{L}*+)++")
+"""Forms of one word as Vue writes them: `day|days`."""
 _ARB_LOCALE = regex.compile(r'"@@locale"\s*+:\s*+"(?P<code>[^"\\]*+)"')
 _MESSAGE_FORMAT = regex.compile(r"\{\d")
 
@@ -187,7 +189,7 @@ def _json_places(
     text: str, start: int, end: int, value: str, spelling: Callable[[str], str]
 ) -> Iterator[Place]:
     """The place of a string, or the places of the forms of a plural in it."""
-    if not _FORMS.fullmatch(value):
+    if not (_FORMS.fullmatch(value) or _STEM_FORMS.fullmatch(value)):
         yield Place(start, end, Segment(with_whole_sentences(value)), spelling)
         return
     for form in _FORM.finditer(text, start + 1, end - 1):

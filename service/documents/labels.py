@@ -21,6 +21,7 @@ from service.documents.segments import (
 )
 from service.translation.markup.coded_text import Text
 
+_LINE_BREAK = regex.compile(r"\r\n|[\t\n\r]")
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
@@ -73,15 +74,20 @@ class LabelledText(TextFile):
         super().__init__(decoded, places, edits)
         self._labels, self._finish = known, finish
         found = dict.fromkeys(match["value"] for match in known.find(decoded.text))
-        self._values = [value for value in found if has_letters(html.unescape(value))]
-        self.segments += [Segment(html.unescape(value)) for value in self._values]
+        self._values = [value for value in found if has_letters(_read(value))]
+        self.segments += [Segment(_read(value)) for value in self._values]
 
     def _rewritten(self, translations: Sequence[Text]) -> str:
         own = len(translations) - len(self._values)
         values = {
             value: str(new).translate(_ESCAPES)
             for value, new in zip(self._values, translations[own:], strict=True)
-            if new != html.unescape(value)
+            if new != _read(value)
         }
         written = super()._rewritten(translations[:own])
         return self._finish(self._labels.replace(written, values) if values else written)
+
+
+def _read(value: str) -> str:
+    """The value that is written so: XML reads a line break in it as a space."""
+    return html.unescape(_LINE_BREAK.sub(" ", value))

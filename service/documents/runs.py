@@ -49,7 +49,9 @@ class RunNames:
 DRAWING = RunNames(
     "a:r",
     "a:t",
-    regex.compile(r"""\s(?:lang|altLang|dirty|err|noProof|smtClean)=["'][\w-]*+["']"""),
+    regex.compile(
+        r"""\s(?:(?:lang|altLang|dirty|err|noProof|smtClean)=["'][\w-]*+["']|baseline=["']0["'])"""
+    ),
 )
 
 

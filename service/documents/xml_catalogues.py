@@ -78,8 +78,10 @@ def parse_qt(content: bytes, options: FileOptions) -> TextFile:
     """Messages without a translation, or with `replaces` all. What was `unfinished` stays so, for
     a person to look at; obsolete messages stay. The language is the target's, unless translations
     stay."""
-    xml = read_xml(content)
-    roots = xml.starts(_TS)[:1]
+    roots = []
+    if b"<" in content[:4]:  # TypeScript has this ending, too
+        xml = read_xml(content)
+        roots = xml.starts(_TS)[:1]
     if not roots:
         raise InvalidDocument("the file is not a TS file of Qt Linguist")
     places = [p for message in xml.starts(_MESSAGE) for p in _message_places(xml, message, options)]
@@ -176,11 +178,11 @@ class _Units:
             return
         marks = self._segments(target)
         sources = {marks[number]: segments[number] for number in marks.keys() & segments.keys()}
-        is_new = self._replaces or is_undone or not self._has_content(target)
+        is_new = self._replaces or is_undone or not self._has_content(target, source)
         if len(sources) < len(segments) and is_new:
             sources = {}
         for index in sorted(sources) or [target]:
-            if is_new or not self._has_content(index):
+            if is_new or not self._has_content(index, sources.get(index, content)):
                 yield _Filling(sources.get(index, content), *xml.emptied(index))
 
     def _segments(self, index: int) -> dict[str | None, int]:
@@ -192,15 +194,13 @@ class _Units:
             if self._xml.attribute(mark, "mtype") == "seg"
         }
 
-    def _has_content(self, index: int) -> bool:
-        """Whether an element has text, or codes."""
+    def _has_content(self, index: int, source: int) -> bool:
+        """Whether an element has text, or codes of a source that has nothing else to translate."""
         xml = self._xml
         inner = xml.tokens[index + 1 : xml.end_of(index) - 1]
-        return any(
-            (xml.text_of(token) or "").strip()
-            or (token.kind is Kind.START and token.name not in _MARKS)
-            for token in inner
-        )
+        has_codes = any(one.kind is Kind.START and one.name not in _MARKS for one in inner)
+        is_worded = has_letters(html.unescape(xml.text(source)))
+        return bool(xml.text(index).strip()) or (has_codes and not is_worded)
 
     def _filled(self, filling: _Filling, *, keeps_space: bool) -> Iterator[Place | Edit]:
         """The places of a filling's texts. Without letters it is copied, as what is built from the

@@ -188,6 +188,8 @@ def test_a_choice_within_a_sentence_becomes_one_of_sentences(value: str, text: s
         ("{0} no a|[1,*] :n b", ["{0} no a", "[1,*] :n b"]),
         (":n a|:n b", [":n a", ":n b"]),
         ("use a|b here", ["use a|b here"]),
+        ("days|day|days", ["days", "day", "days"]),
+        ("left|right|center", ["left|right|center"]),
         ("A|B", ["A|B"]),
         ("a || B", ["a || B"]),
         ("A | B c", ["A | B c"]),

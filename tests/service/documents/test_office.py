@@ -140,6 +140,26 @@ def decorated_texts(look: str) -> list[str]:
     return texts_of("a.xlsx", package(members))
 
 
+def test_a_line_break_in_an_alternative_text_reads_as_a_space() -> None:
+    picture = '<p:cNvPr id="1" descr="A{}picture{}of it"/>'
+    members = {
+        "ppt/presentation.xml": b"<p/>",
+        "ppt/slides/slide1.xml": f"<x>{picture.format(chr(10), '&#10;')}</x>".encode(),
+    }
+    content = package(members)
+    assert texts_of("a.pptx", content) == ["A picture\nof it"]
+    done = member(translated("a.pptx", content), "ppt/slides/slide1.xml").decode()
+    assert 'descr="A PICTURE&#10;OF IT"' in done
+
+
+def test_a_baseline_of_zero_is_none() -> None:
+    zero = ' baseline="0"'
+    run_of = '<a:r><a:rPr u="sng"{}/><a:t>{}</a:t></a:r>'.format
+    slide = f"<x {A}><a:p>{run_of('', 'r')}{run_of(zero, 'eport')}</a:p></x>"
+    members = {"ppt/presentation.xml": b"<p/>", "ppt/slides/slide1.xml": slide.encode()}
+    assert texts_of("a.pptx", package(members)) == ["report"]
+
+
 @pytest.mark.parametrize(
     "merged",
     [
@@ -204,7 +224,7 @@ def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: s
     ("paragraph", "texts"),
     [
         ("a <text:span>b</text:span> c", ["a <0>b</0> c"]),
-        ("a<text:s/>b", ["a<0/>b"]),
+        ("a<text:s/>b", ["a b"]),
         ("a <text:s text:c='9'/>b", ["a <0|>b"]),
         ("a<text:tab/>b", ["a<0|>b"]),
         ("<text:a>x</text:a>", ["<0>x</0>"]),

@@ -91,6 +91,7 @@ UNDONE = "<target state='new'><mrk mtype='seg' mid='2'>b.</mrk></target>"
         ),
         (UNDONE, ALL_NEW.replace("<target", "<target state='translated'")),
         ("<target><mrk mtype='seg' mid='2'/></target>", ALL_NEW),
+        ("<target> <g id='1'> </g></target>", ALL_NEW),
         ("<target>Z</target>", "<target>Z</target>"),
     ],
 )
@@ -98,6 +99,19 @@ def test_segments_of_a_target_are_those_of_the_same_number(target: str, expected
     unit = f"<trans-unit>{SEGMENTED}%s</trans-unit><trans-unit><source>c</source>%s</trans-unit>"
     done = translated("a.xlf", FILE.format(unit % (target, "")).encode()).decode()
     assert done == FILE.format(unit % (expected, "<target>C</target>"))
+
+
+def test_codes_alone_are_the_translation_of_codes_alone() -> None:
+    unit = "<trans-unit><source><x id='1'/> <x id='2'/></source><target>{}</target></trans-unit>"
+    other = "<trans-unit><source>a</source><target>{}</target></trans-unit>"
+    done = translated("a.xlf", FILE.format(unit.format("<x id='2'/>") + other.format("")).encode())
+    assert done.decode() == FILE.format(unit.format("<x id='2'/>") + other.format("A"))
+
+
+def test_a_ts_file_is_that_of_qt_linguist() -> None:
+    for content in (b"export const a = 1 < 2\n", b"<x/>"):
+        with pytest.raises(InvalidDocument, match="not a TS file of Qt Linguist"):
+            texts_of("a.ts", content)
 
 
 @pytest.mark.parametrize(
