@@ -31,7 +31,8 @@ _TEXTS = rf"spreadsheetml\.(?:sharedStrings|comments)|ms-excel\.threadedcomments
 _SHEETS = r"spreadsheetml\.(?:worksheet|chartsheet)"
 _NAMES = r"spreadsheetml\.(?:table|pivotCacheDefinition)"
 _CACHES = r"spreadsheetml\.pivotCacheDefinition"
-_CELLS = frozenset({"si", "is", "text", "x:si", "x:is", "x:text"})
+_CELLS = frozenset({"si", "is", "x:si", "x:is"})
+_COMMENTS = frozenset({"text", "x:text"})
 _SHEET_LABELS = labels(
     r"(?:\w+:)?(?:dataValidation|hyperlink)",
     "promptTitle|prompt|errorTitle|error|tooltip",
@@ -132,12 +133,13 @@ def _refreshed(xml: XmlText) -> Iterator[Edit]:
 
 def _places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
     yield from drawing_places(DRAWING, xml, lookups.finds)
-    for index in xml.starts(_CELLS):
+    for index in sorted(xml.starts(_CELLS) + xml.starts(_COMMENTS)):
         prefix = "x:" if xml.tokens[index].name.startswith("x:") else ""
         names = RunNames(f"{prefix}r", f"{prefix}t", DRAWING.unseen)
         inner = [i for i in xml.children(index) if xml.tokens[i].name in (names.run, names.text)]
         texts = [text for child in inner for text in _texts(xml, child, names)]
-        if lookups.finds("".join(map(xml.text, texts))):
+        is_cell = xml.tokens[index].name in _CELLS
+        if is_cell and lookups.finds("".join(map(xml.text, texts))):
             continue
         if texts == inner and len(inner) < 2:
             yield from InlineContent(xml).places(*inner or [index], keeps_lines=True)

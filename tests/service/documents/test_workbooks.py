@@ -154,6 +154,15 @@ def test_comments_in_threads_are_translated_without_the_places_of_names() -> Non
     assert b"</text></threadedComment>" in member(translated("a.xlsx", content), name)
 
 
+def test_what_a_workbook_looks_for_is_translated_in_comments() -> None:
+    comments = {
+        "xl/comments1.xml": b"<comments><comment><text><t>Open</t></text></comment></comments>"
+    }
+    content = workbook("Open", rows='<c><f>A1="Open"</f></c>', more=comments)
+    assert texts_of("a.xlsx", content) == ["Open"]
+    assert b"<t>OPEN</t>" in member(translated("a.xlsx", content), "xl/comments1.xml")
+
+
 def test_spaces_between_the_parts_of_a_form_stay() -> None:
     content = workbook("Name:     Date:", "<r><t>Name:     Date:</t></r>")
     assert texts_of("a.xlsx", content) == ["Name:<0|>Date:"] * 2
