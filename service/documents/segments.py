@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bisect
 import functools
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from service.translation.job import SplitSentences, TextFormat
     from service.translation.markup.coded_text import Text
 
-_INNER = regex.compile(r"\0(\d++) (\d++)\0")
+_INNER = regex.compile(r"\0(\d{1,9}) (\d{1,9})\0")
 _LETTER = regex.compile(r"\p{L}")
 _LITERALS = frozenset({"true", "false", "null"})
 _IDENTIFIER = regex.compile(
@@ -153,17 +152,23 @@ class TextFile:
     def _edited(self, edits: Sequence[Edit], before: int, end: int) -> str:
         """source[before:end] with those of the edits that begin behind `before`; -1 is before the
         source."""
-
-        def edited(inside: regex.Match[str]) -> str:
-            return self._edited(edits, int(inside[1]), int(inside[2]))
-
         parts, position = [], max(before, 0)
         first, last = (bisect.bisect_left(edits, (offset,)) for offset in (before + 1, end))
-        for edit in itertools.islice(edits, first, last):
+        for edit in map(edits.__getitem__, range(first, last)):
             if edit.start >= position:
-                parts += [self._source[position : edit.start], _INNER.sub(edited, edit.text)]
+                parts += [self._source[position : edit.start], self._with_inner(edits, edit)]
                 position = edit.end
         return "".join([*parts, self._source[position:end]])
+
+    def _with_inner(self, edits: Sequence[Edit], edit: Edit) -> str:
+        """The text of an edit with what is written inside it."""
+
+        def edited(inside: regex.Match[str]) -> str:
+            start, end = int(inside[1]), int(inside[2])
+            is_inside = edit.start <= start <= end <= edit.end
+            return self._edited(edits, start, end) if is_inside else inside.group()
+
+        return _INNER.sub(edited, edit.text)
 
 
 def decode(

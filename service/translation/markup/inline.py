@@ -129,9 +129,9 @@ def message_branches(text: str) -> list[Span]:
     """Where the texts of an ICU message stand, if it is a plural or choice, or several of them
     without words between."""
     found: list[Span] = []
-    position = 0
+    position = len(text) if "'{" in text else 0
     while (start := _end_of(_NO_WORDS, text, position)) < len(text):
-        if not _CHOICE.match(text, start) or "'{" in text:
+        if not _CHOICE.match(text, start):
             return []
         branches, position = _branches(text, start)
         if not position:

@@ -10,7 +10,16 @@ import pytest
 import regex
 
 from service.documents.formats import parse_file
-from tests.service.documents.samples import OPTIONS, W, archive, coded, member, package, texts_of
+from tests.service.documents.samples import (
+    OPTIONS,
+    W,
+    archive,
+    coded,
+    member,
+    package,
+    texts_of,
+    translated,
+)
 
 WORD, OPEN = ("a.docx", "word/document.xml"), ("a.odt", "content.xml")
 NAMES = "xmlns:text='t' xmlns:draw='d' xmlns:office='o' xmlns:mc='m'"
@@ -52,6 +61,13 @@ def test_a_box_goes_where_its_words_go() -> None:
     written = parse_file(content, "a.odt", OPTIONS).write([*map(coded, texts)])
     done = member(written, "content.xml").decode()
     assert done.index("was ") < done.index("last") < done.index("note ") < done.index("INNER")
+
+
+def test_what_looks_like_the_place_of_a_box_is_text() -> None:
+    for value in (r"a\u00000 9\u0000", r"a\u00002 3\u0000", r"a\u00009 99\u0000"):
+        done = translated("a.properties", f"b={value}\nc=d\n".encode())
+        assert done.startswith(b"b=A")
+        assert done.endswith(b"\nc=D\n")
 
 
 def _document(kind: tuple[str, str], box: str, texts: Sequence[str]) -> bytes:
