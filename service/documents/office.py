@@ -26,7 +26,11 @@ from service.documents.segments import Edit, FileOptions, Place
 from service.documents.xml_text import InlineContent, XmlText
 
 _WORD_MAIN = r"(?:wordprocessingml|ms-word)\.[\w.]*main"
-_WORD_TEXTS = rf"{_WORD_MAIN}|wordprocessingml\.(?:header|footer|footnotes|endnotes|comments)"
+_WORD_TEXTS = (
+    rf"{_WORD_MAIN}|wordprocessingml\."
+    r"(?:header|footer|footnotes|endnotes|comments|document\.glossary)"
+)
+"""The glossary has prompts of controls and building blocks."""
 _WORD_STYLES = r"wordprocessingml\.styles"
 _PROPERTIES = ("docProps/core.xml",)
 _WORD_LABELS = labels(
@@ -63,8 +67,8 @@ _DRAWING_LANGUAGE = regex.compile(r"""(?<=<a:rPr\s(?:[^<>]*\s)?lang=["'])[^"']*+
 
 
 def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
-    """DOCX: the text, headers, footers, notes, comments, text boxes, alternative texts and choices
-    of lists; macros, embedded files and pictures stay."""
+    """DOCX: the text, headers, footers, notes, comments, text boxes, alternative texts, prompts and
+    choices of lists; macros, embedded files and pictures stay."""
     package = Package(content, "a DOCX", _WORD_MAIN)
     language = _WORD_LANGUAGES if is_asian(options.target) else _WORD_LANGUAGE
     locale = locale_of(options.target)

@@ -468,6 +468,7 @@ def archive(members: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) ->
 
 PARTS = {
     r"word/document\d*": "wordprocessingml.document.main",
+    r"word/glossary/document": "wordprocessingml.document.glossary",
     r"word/(header|footer)\d+": r"wordprocessingml.\1",
     r"word/(footnotes|endnotes|comments|styles)": r"wordprocessingml.\1",
     r"ppt/presentation": "presentationml.presentation.main",

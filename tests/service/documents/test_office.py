@@ -191,8 +191,9 @@ def test_spaces_at_the_ends_of_runs_stay() -> None:
 def test_headers_and_notes_are_translated_and_styles_are_not() -> None:
     part = f"<w:x {W}><w:p>{run('a')}</w:p></w:x>".encode()
     names = ["document", "header1", "footer2", "footnotes", "endnotes", "comments", "styles"]
+    names.append("glossary/document")
     content = package({f"word/{name}.xml": part for name in names})
-    assert len(texts_of("a.docx", content)) == 6
+    assert len(texts_of("a.docx", content)) == 7
     assert member(translated("a.docx", content), "word/styles.xml") == part
 
 
