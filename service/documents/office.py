@@ -247,7 +247,9 @@ def _word_wrapper(xml: XmlText, index: int) -> Iterator[RunPart]:
             break
         first, inner = xml.end_of(head), inner[1:]
     opening, closing = xml.written(index, first), xml.written(last, xml.end_of(index))
-    if xml.has_inside(index, _CHOICES):
+    if not inner:
+        yield RunPart("single", xml.element(index))
+    elif xml.has_inside(index, _CHOICES):
         yield RunPart("stop", opening)
         yield from _word_parts(xml, inner)
         yield RunPart("stop", closing)
@@ -277,6 +279,9 @@ def _word_run(xml: XmlText, index: int) -> Iterator[RunPart]:
 def _word_ruby(xml: XmlText, index: int, properties: str) -> Iterator[RunPart]:
     """A base with its annotation, which stays."""
     base = next(child for child in xml.children(index) if xml.tokens[child].name == "w:rubybase")
+    if not any(xml.children(base)):
+        yield RunPart("single", f"<w:r>{properties}{xml.element(index)}</w:r>")
+        return
     closing = xml.written(xml.end_of(base) - 1, xml.end_of(index))
     opening = f"<w:r>{properties}{xml.written(index, base + 1)}"
     yield RunPart("open", opening, closing=f"{closing}</w:r>")

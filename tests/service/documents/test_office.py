@@ -161,6 +161,23 @@ def test_a_baseline_of_zero_is_none() -> None:
 
 
 @pytest.mark.parametrize(
+    "wrapper",
+    [
+        "<w:sdt><w:sdtPr/><w:sdtContent/></w:sdt>",
+        "<w:sdt><w:sdtPr/><w:sdtContent></w:sdtContent></w:sdt>",
+        *("<w:hyperlink/>", "<w:ins></w:ins>", "<w:fldSimple w:instr='DATE'/>"),
+        "<w:r><w:ruby><w:rt/><w:rubyBase/></w:ruby></w:r>",
+    ],
+)
+def test_what_encloses_nothing_is_written_once(wrapper: str) -> None:
+    content = word(run("a ") + wrapper + run("b"))
+    assert texts_of("a.docx", content) == ["a <0/>b"]
+    before, after = run("A ", ""), "<w:r><w:t>B</w:t></w:r></w:p>"
+    done = member(translated("a.docx", content), "word/document.xml").decode()
+    assert f"{before}{wrapper}{after}" in done
+
+
+@pytest.mark.parametrize(
     "merged",
     [
         field(" MERGEFIELD Name ", run("«Name»")),
