@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import logging
 import mmap
@@ -20,8 +21,8 @@ Fill = Callable[[Allocate], Memory]
 """Allocates memory once, fills it and returns it."""
 
 
-class _NoRoom(OSError):
-    """The system has no memory that can be shared."""
+class _NotShared(OSError):
+    """Memory cannot be shared; the text says why."""
 
 
 class SharedFiles:
@@ -54,43 +55,56 @@ class SharedFiles:
     def filled(self, key: bytes, fill: Fill) -> Memory:
         """The memory of a key, which this or another process has filled; memory of this process if
         none can be shared. Raises what `fill` raises."""
-        with self._alone():
-            found = self._found(key)
-            file = self._free_file() if found is None else None
-            if file is not None:
-                found = _filled(file, key, fill)
-        return fill(own_memory) if found is None else found
+        try:
+            with self._alone():
+                found = self._found(key)
+                return self._filled(key, fill) if found is None else found
+        except _NotShared as error:
+            _logger.warning("weights are not shared: %s", error.strerror)
+        return fill(own_memory)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        turn = _opened(self._turn)
-        try:
-            fcntl.flock(turn, fcntl.LOCK_EX)
+        with contextlib.ExitStack() as stack:
+            with _sharing():
+                turn = _opened(self._turn)
+                stack.callback(os.close, turn)
+                fcntl.flock(turn, fcntl.LOCK_EX)
             yield
-        finally:
-            os.close(turn)
 
     def _found(self, key: bytes) -> Memory | None:
-        for number in self._files:
-            if os.pread(number, len(key), 0) == key:
-                file = _opened(number)
-                fcntl.flock(file, fcntl.LOCK_SH)
-                if os.pread(file, len(key), 0) == key:  # else its last user has just let it go
-                    return _mapped(file)
-                os.close(file)
+        with _sharing():
+            for number in self._files:
+                if os.pread(number, len(key), 0) != key:
+                    continue
+                with contextlib.ExitStack() as stack:
+                    file = _used(number, stack)
+                    if os.pread(file, len(key), 0) == key:  # else its last user has let it go
+                        return _mapped(file, stack)
         return None
 
-    def _free_file(self) -> int | None:
-        """An empty file, locked for this process. Others that nobody uses, because processes were
-        killed, become empty, too."""
-        free = None
-        for file in map(_opened, self._files):
-            if _is_emptied(file):
-                if free is None:
-                    free = file
-                else:
-                    os.close(file)
-        return free
+    def _filled(self, key: bytes, fill: Fill) -> Memory:
+        """Files that nobody uses, because processes were killed, become empty, too."""
+        with _sharing():
+            free = [number for number in self._files if _is_emptied(number)]
+        if not free:
+            raise _NotShared(errno.ENOSPC, f"all {_NUM_FILES} files are in use")
+        with contextlib.ExitStack() as stack:
+            with _sharing():
+                file = _used(free[0], stack)
+            fill(lambda num_bytes: _room(file, num_bytes))
+            with _sharing():
+                os.pwrite(file, key, 0)
+                return _mapped(file, stack)
+
+
+@contextlib.contextmanager
+def _sharing() -> Iterator[None]:
+    """If the system fails inside the block, memory cannot be shared."""
+    try:
+        yield
+    except OSError as error:
+        raise _NotShared(error.errno, error.strerror) from error
 
 
 def _opened(number: int) -> int:
@@ -98,53 +112,47 @@ def _opened(number: int) -> int:
     return os.open(f"/proc/self/fd/{number}", os.O_RDWR | os.O_CLOEXEC)
 
 
-def _is_emptied(file: int) -> bool:
-    """Whether nobody else uses it, so that it is empty and locked now; else it is closed."""
+def _used(number: int, stack: contextlib.ExitStack) -> int:
+    """A file once more, locked until the stack ends."""
+    file = _opened(number)
+    stack.callback(_let_go, file)
+    fcntl.flock(file, fcntl.LOCK_SH)
+    return file
+
+
+def _is_emptied(number: int) -> bool:
+    """Whether nobody uses a file, so that it is empty now."""
+    file = _opened(number)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.ftruncate(file, 0)
-    except OSError:
-        os.close(file)
+    except BlockingIOError:
         return False
+    finally:
+        os.close(file)
     return True
-
-
-def _filled(file: int, key: bytes, fill: Fill) -> Memory | None:
-    """None: there is no room. The file is closed unless its memory is used."""
-    try:
-        fill(lambda num_bytes: _room(file, num_bytes))
-        os.pwrite(file, key, 0)
-        fcntl.flock(file, fcntl.LOCK_SH)
-        return _mapped(file)
-    except _NoRoom as error:
-        _logger.warning("weights are not shared: %s", error.strerror)
-        _let_go(file)
-        return None
-    except BaseException:
-        _let_go(file)
-        raise
 
 
 def _room(file: int, num_bytes: int) -> Memory:
     """Zeros. All are taken from the system now: later it would kill a process that it has no room
     for."""
-    try:
+    with _sharing():
         os.posix_fallocate(file, 0, LINE_BYTES + num_bytes)
         return np.frombuffer(mmap.mmap(file, 0), np.uint8)[LINE_BYTES:]
-    except OSError as error:
-        raise _NoRoom(error.errno, error.strerror) from error
 
 
-def _mapped(file: int) -> Memory:
-    """The memory of a file, only to be read. The file is let go with it."""
+def _mapped(file: int, stack: contextlib.ExitStack) -> Memory:
+    """The memory of a file, only to be read. The file is let go with it, not with the stack."""
     mapped = mmap.mmap(file, 0, prot=mmap.PROT_READ)
-    weakref.finalize(mapped, _let_go, file).atexit = False
+    weakref.finalize(mapped, stack.pop_all().close).atexit = False
     return np.frombuffer(mapped, np.uint8)[LINE_BYTES:]
 
 
 def _let_go(file: int) -> None:
     """Close it, and free its memory if nobody else uses it."""
-    if _is_emptied(file):
-        # A mapping that an exception still holds has it open, too.
+    with contextlib.suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(file, 0)
+    with contextlib.suppress(OSError):  # a mapping that an exception still holds has it open, too
         fcntl.flock(file, fcntl.LOCK_UN)
-        os.close(file)
+    os.close(file)

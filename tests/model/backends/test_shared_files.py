@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
 import gc
+import mmap
 import os
 import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from model.backends import shared_files
 from model.backends.memory import Allocate, Memory
 from model.backends.shared_files import SharedFiles
 
@@ -114,15 +120,65 @@ def test_a_process_that_may_not_open_so_many_files_keeps_none_of_them_open() -> 
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_when_all_files_are_used_a_process_has_memory_of_its_own(files: SharedFiles) -> None:
+def test_when_all_files_are_used_a_process_has_memory_of_its_own_and_says_so(
+    files: SharedFiles, caplog: pytest.LogCaptureFixture
+) -> None:
     held = [files.filled(b"%32d" % i, lambda allocate: allocate(1)) for i in range(70)]
     num_files = held_bytes(files) // os.sysconf("SC_PAGE_SIZE")
     assert num_files == 64
+    assert caplog.text.count("weights are not shared: all 64 files are in use") == 6
     del held[3]
     fills = [Filler(), Filler()]
     memories = [files.filled(KEY, fill) for fill in fills]
     assert [fill.num_fills for fill in fills] == [1, 0]
     assert all(is_all(memory, 7) for memory in memories)
+
+
+CALLS = ((os, "open"), (os, "pread"), (os, "pwrite"), (os, "ftruncate"), (os, "posix_fallocate"),
+         (fcntl, "flock"), (mmap, "mmap"))  # fmt: skip
+
+
+@contextlib.contextmanager
+def failing(place: object, name: str, number: int) -> Iterator[list[str]]:
+    """The call of this number fails, as the system may let it -> an item for each call."""
+    calls, real = list[str](), getattr(place, name)
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        calls.append(name)
+        if len(calls) == number:
+            raise OSError(errno.ENOLCK, "No locks available")
+        return real(*arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(place, name, call)
+        yield calls
+
+
+@pytest.mark.parametrize(("place", "name"), CALLS)
+def test_whichever_call_of_the_system_fails_memory_is_right_and_nothing_is_left(
+    place: object, name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the first use, the use of what another has, and the end of both."""
+    monkeypatch.setattr(shared_files, "_NUM_FILES", 3)
+    files = SharedFiles(2)
+    opened, calls, number = len(os.listdir("/proc/self/fd")), [name], 0
+    while len(calls) > number:
+        number += 1
+        caplog.clear()
+        with failing(place, name, number) as calls:
+            one, two = (files.filled(KEY, Filler()) for _ in range(2))
+            assert is_all(one, 7)
+            assert is_all(two, 7)
+            is_told = "weights are not shared: No locks available" in caplog.text
+            assert is_told == (len(calls) >= number)
+            del one, two
+        assert len(os.listdir("/proc/self/fd")) == opened
+        other = files.filled(OTHER_KEY, Filler(8))
+        assert NUM_BYTES <= held_bytes(files) < NUM_BYTES + 10_000
+        del other
+        assert held_bytes(files) == 0
+    assert number > 1
+    files.close()
 
 
 KILLED = """
