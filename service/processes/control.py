@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import NamedTuple, Self
 
 _MOST_BYTES = 256
-READY, LOST, _LINK = "ready", "lost", "link"
+READY, LOST, ALIVE, _LINK = "ready", "lost", "alive", "link"
+_ALIVE_SECONDS = 1.0
 _ORPHANED = 1
 """The exit code of a process whose parent has ended."""
 
@@ -49,8 +50,8 @@ class ParentEnd:
             return
 
     def said(self) -> Iterator[tuple[str, Peer | None]]:
-        """What the child has said since the last call: that it is `READY`, or has `LOST` the
-        connection to a process."""
+        """What the child has said since the last call: that it is `READY`, is `ALIVE`, or has
+        `LOST` the connection to a process."""
         try:
             while message := self._socket.recv(_MOST_BYTES):
                 word, _, rest = message.decode().partition(" ")
@@ -68,6 +69,7 @@ class ChildEnd:
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._saying: asyncio.TimerHandle | None = None
 
     def say_ready(self) -> None:
         """What the process is for works now."""
@@ -84,8 +86,8 @@ class ChildEnd:
         link: Callable[[Peer, socket.socket], Awaitable[None]],
         commands: Mapping[str, Callable[[], None]],
     ) -> None:
-        """Use each connection, and do each command, on the running event loop. The process ends
-        with its parent."""
+        """Use each connection, and do each command, on the running event loop, and say as long as
+        it runs that the process is alive. The process ends with its parent."""
         loop = self._loop = asyncio.get_running_loop()
         linking = set[asyncio.Future[None]]()
 
@@ -106,11 +108,19 @@ class ChildEnd:
 
         self._socket.setblocking(False)
         loop.add_reader(self._socket, read)
+        self._say_alive(loop)
+
+    def _say_alive(self, loop: asyncio.AbstractEventLoop) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.send(ALIVE.encode())
+        self._saying = loop.call_later(_ALIVE_SECONDS, self._say_alive, loop)
 
     def close(self) -> None:
         """Follow no more."""
         if self._loop is not None:
             self._loop.remove_reader(self._socket)
+        if self._saying is not None:
+            self._saying.cancel()
         self._socket.close()
 
 

@@ -38,6 +38,8 @@ _LAST_SECONDS = 5.0
 """What has no front end any more, and does not end in this time, is killed."""
 _LOOK_SECONDS = 0.5
 """How often the parent looks at what the others say."""
+_MOST_SILENT_SECONDS = 30.0
+"""What has said that it is alive, and does not say it for so long, is killed: it hangs."""
 DRAIN, END = "drain", "end"
 """What a front end is told, and the others when there is no front end any more."""
 REFUSED = 2
@@ -58,6 +60,8 @@ class Child:
     was_ready: bool = False
     has_worked: bool = False
     """It was ready, now or in one of its lives before."""
+    silent_seconds: float | None = None
+    """Since it last said something; None: it has not begun to."""
     num_failures: int = 0
     due_seconds: float = 0.0
     """When to start it again."""
@@ -97,6 +101,7 @@ class Supervisor:
             if (found := signal.sigtimedwait(_SIGNALS - ignored, self._seconds())) is None:
                 self._listen()
                 self._kill_if_due()
+                self._kill_hung()
             elif found.si_signo == signal.SIGCHLD:
                 self._reap()
             else:
@@ -120,7 +125,7 @@ class Supervisor:
             ours.close()
             return theirs
         theirs.close()
-        child.pid, child.line, child.was_ready = pid, ours, False
+        child.pid, child.line, child.was_ready, child.silent_seconds = pid, ours, False, None
         for other in self._children:
             if other.role != child.role:
                 _connect(child, other)
@@ -137,13 +142,12 @@ class Supervisor:
 
     def _listen(self) -> None:
         """Take what the children say."""
-        if self._is_ending:
-            return
         for child in self._children:
             for word, peer in child.line.said() if child.line is not None else ():
+                child.silent_seconds = 0.0
                 child.was_ready |= word == READY
                 child.has_worked |= child.was_ready
-                if word == LOST:
+                if word == LOST and not self._is_ending:
                     for other in self._children:
                         if other.peer == peer:
                             _connect(child, other)
@@ -205,6 +209,18 @@ class Supervisor:
         if time.monotonic() >= self._killing_seconds:
             self._killing_seconds = float("inf")
             self._kill_all()
+
+    def _kill_hung(self) -> None:
+        """What hangs keeps its clients waiting, and processes that wait for it, until it ends. Only
+        time in which this process looks counts: all may have been stopped together."""
+        for child in self._children:
+            if not child.pid or child.silent_seconds is None:
+                continue
+            child.silent_seconds += _LOOK_SECONDS
+            if child.silent_seconds > _MOST_SILENT_SECONDS:
+                child.silent_seconds = 0.0
+                _logger.error("%s hangs for %.0f s: it is killed", child.name, _MOST_SILENT_SECONDS)
+                os.kill(child.pid, signal.SIGKILL)
 
     def _kill_all(self) -> None:
         for child in self._children:

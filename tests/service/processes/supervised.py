@@ -5,20 +5,27 @@ engine sends its greeting over each connection. The front end prints what the se
 
 With a file there is a front end that is ready, cannot begin in its second life, and prints that it
 is in its third.
+
+With a file and a number of lives there is a front end that prints in which it is, stops itself in
+each before the last, and in that when it is to end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from service.processes import control, supervisor
 from service.processes.control import ChildEnd, Peer
 from service.processes.supervisor import DRAIN, END, REFUSED, Child, Supervisor
 
 GREETING = b"hello"
+MOST_SILENT_SECONDS = 2.0
 
 
 def engine(_: str, line: ChildEnd) -> int:
@@ -72,19 +79,39 @@ def refused_once(lives: Path, line: ChildEnd) -> int:
     line.say_ready()
     if number == 1:
         return 1
-    sys.stdout.write(f"life {number}\n")
-    sys.stdout.flush()
+    asyncio.run(until_told(line, number))
+    return 0
+
+
+def stopped_until(last: int, lives: Path, line: ChildEnd) -> int:
+    with lives.open("a+", encoding="utf-8") as file:
+        file.write("x")
+    number = lives.stat().st_size
 
     async def work() -> None:
-        is_ending = asyncio.Event()
-        line.follow(refuse, {DRAIN: is_ending.set})
-        await is_ending.wait()
+        line.say_ready()
+        await until_told(line, number, begin=stop if number < last else tuple)
+        stop()
+
+    def stop() -> None:
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    asyncio.run(work())
+    return 0
+
+
+async def until_told(line: ChildEnd, number: int, begin: Callable[[], object] = tuple) -> None:
+    """Print that this is a life of this number, begin, and wait until the process is to end."""
+    is_ending = asyncio.Event()
 
     async def refuse(_: Peer, connected: socket.socket) -> None:
         connected.close()
 
-    asyncio.run(work())
-    return 0
+    line.follow(refuse, {DRAIN: is_ending.set})
+    sys.stdout.write(f"life {number}\n")
+    sys.stdout.flush()
+    begin()
+    await is_ending.wait()
 
 
 if __name__ == "__main__":
@@ -92,4 +119,8 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         lives = Path(sys.argv[1])
         children = [Child("front-end-0", lambda _, line: refused_once(lives, line), "front end")]
+    if len(sys.argv) > 2:
+        last = int(sys.argv[2])
+        supervisor._MOST_SILENT_SECONDS, control._ALIVE_SECONDS = MOST_SILENT_SECONDS, 0.01
+        children[0].run = lambda _, line: stopped_until(last, lives, line)
     raise SystemExit(Supervisor(children, []).run())

@@ -9,7 +9,7 @@ import resource
 import socket
 from collections.abc import Iterator
 
-from service.processes.control import LOST, ChildEnd, ParentEnd, Peer
+from service.processes.control import ALIVE, LOST, ChildEnd, ParentEnd, Peer
 
 _ENGINE = Peer("engine-0", 17)
 
@@ -28,7 +28,7 @@ def _no_free_descriptor() -> Iterator[None]:
 
 async def _until_said(ours: ParentEnd) -> tuple[str, Peer | None]:
     async with asyncio.timeout(30):
-        while not (said := list(ours.said())):
+        while not (said := [one for one in ours.said() if one[0] != ALIVE]):
             await asyncio.sleep(0.001)
     return said[0]
 
