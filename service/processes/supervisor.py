@@ -30,7 +30,8 @@ from service.signals import EXIT_DEVICE_LOST, end_at_once
 
 _logger = logging.getLogger(__name__)
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_SIGNALS = {signal.SIGCHLD, *_ENDING}
+_SIGNALS = {signal.SIGCHLD, signal.SIGALRM, *_ENDING}
+"""Python's `sigtimedwait` would do without an alarm, but gives any number after a stop."""
 _RESTART_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
 _MOST_FAILURES = 10
 """Ends in a row without having been ready, after which the parent gives up."""
@@ -38,6 +39,7 @@ _LAST_SECONDS = 5.0
 """What has no front end any more, and does not end in this time, is killed."""
 _LOOK_SECONDS = 0.5
 """How often the parent looks at what the others say."""
+_LEAST_SECONDS = 0.001
 _MOST_SILENT_SECONDS = 30.0
 """What has said that it is alive, and does not say it for so long, is killed: it hangs."""
 DRAIN, END = "drain", "end"
@@ -89,7 +91,10 @@ class Supervisor:
     def run(self) -> int:
         """Return the exit code of the server; in a child, its own."""
         ignored = {one for one in _ENDING if signal.getsignal(one) is signal.SIG_IGN}  # nohup
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS - ignored)
+        for number in _SIGNALS - set(_ENDING):  # who started this process may ignore them
+            signal.signal(number, signal.SIG_DFL)
+        awaited = _SIGNALS - ignored
+        signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
         while True:
             for child in self._children:
                 if not child.pid and not self._is_ending and child.due_seconds <= time.monotonic():
@@ -98,21 +103,22 @@ class Supervisor:
                         return child.run(child.name, line)
             if self._is_ending and not any(child.pid for child in self._children):
                 return self._code
-            if (found := signal.sigtimedwait(_SIGNALS - ignored, self._seconds())) is None:
+            signal.setitimer(signal.ITIMER_REAL, self._seconds())
+            if (found := signal.sigwait(awaited)) == signal.SIGALRM:
                 self._listen()
                 self._kill_if_due()
                 self._kill_hung()
-            elif found.si_signo == signal.SIGCHLD:
+            elif found == signal.SIGCHLD:
                 self._reap()
             else:
-                self._take_signal(found.si_signo)
+                self._take_signal(found)
 
     def _seconds(self) -> float:
-        """Until something is to be done."""
+        """Until something is to be done; more than 0, which would be never."""
         due = [self._killing_seconds]
         if not self._is_ending:
             due += [child.due_seconds for child in self._children if not child.pid]
-        return min(max(0.0, min(due) - time.monotonic()), _LOOK_SECONDS)
+        return min(max(_LEAST_SECONDS, min(due) - time.monotonic()), _LOOK_SECONDS)
 
     def _start(self, child: Child) -> ChildEnd | None:
         """Start a child, and connect it with those that it works with. In the child: its line to

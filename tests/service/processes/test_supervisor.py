@@ -6,9 +6,12 @@ import contextlib
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
+
+import psutil
 
 from tests.service.processes import supervised
 
@@ -23,9 +26,12 @@ def parent(*arguments: str) -> Iterator[IO[str]]:
 
 @contextlib.contextmanager
 def process(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """It prints nothing after the block, which SIGTERM ends."""
+    """It prints nothing after the block, which SIGTERM ends. Who starts it ignores signals that it
+    needs, as some programs do."""
     command = [sys.executable, "-m", supervised.__name__, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, preexec_fn=_ignore_signals
+    ) as running:
         assert running.stdout is not None
         try:
             yield running
@@ -34,6 +40,11 @@ def process(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             assert running.stdout.read() == ""
         finally:
             running.kill()
+
+
+def _ignore_signals() -> None:
+    for number in signal.SIGCHLD, signal.SIGALRM:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def test_a_connection_that_breaks_while_both_live_is_made_again_once() -> None:
@@ -50,3 +61,17 @@ def test_what_hangs_is_killed_also_when_it_is_to_end(tmp_path: Path) -> None:
     with parent(str(tmp_path / "lives"), "2") as printed:
         assert printed.readline() == "life 1\n"
         assert printed.readline() == "life 2\n"
+
+
+def test_what_is_stopped_together_with_its_parent_is_not_taken_to_hang(tmp_path: Path) -> None:
+    with process(str(tmp_path / "lives"), "1") as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "life 1\n"
+        (child,) = psutil.Process(running.pid).children()
+        both = psutil.Process(running.pid), child
+        for one in both:
+            one.suspend()
+        time.sleep(2 * supervised.MOST_SILENT_SECONDS)
+        for one in reversed(both):
+            one.resume()
+        assert child.is_running()
