@@ -121,17 +121,23 @@ class Supervisor:
         return min(max(_LEAST_SECONDS, min(due) - time.monotonic()), _LOOK_SECONDS)
 
     def _start(self, child: Child) -> ChildEnd | None:
-        """Start a child, and connect it with those that it works with. In the child: its line to
-        the parent."""
-        ours, theirs = ParentEnd.pair()
+        """Start a child, and connect it with those that it works with; later if the system has no
+        room for it. In the child: its line to the parent."""
         sys.stdout.flush()
         sys.stderr.flush()
-        if not (pid := os.fork()):
+        child.was_ready, child.silent_seconds = False, None
+        try:
+            ours, theirs = ParentEnd.pair()
+            pid = os.fork()
+        except OSError as error:
+            self._start_later(child, f"cannot be started ({error.strerror})")
+            return None
+        if not pid:
             self._become_child()
             ours.close()
             return theirs
         theirs.close()
-        child.pid, child.line, child.was_ready, child.silent_seconds = pid, ours, False, None
+        child.pid, child.line = pid, ours
         for other in self._children:
             if other.role != child.role:
                 _connect(child, other)
@@ -175,13 +181,17 @@ class Supervisor:
         if self._is_ending:
             self._end_others()
             return
+        self._start_later(child, f"has ended ({_described(code)})", code)
+
+    def _start_later(self, child: Child, why: str, code: int = 0) -> None:
+        """Unless that is hopeless: then everything ends with the exit code of the child."""
         child.num_failures = 0 if child.was_ready else child.num_failures + 1
         if (code == REFUSED and not child.has_worked) or child.num_failures > _MOST_FAILURES:
             self._end_all(code if code > 0 else EXIT_DEVICE_LOST)
             return
         seconds = _RESTART_SECONDS[min(child.num_failures, len(_RESTART_SECONDS) - 1)]
         child.due_seconds = time.monotonic() + seconds
-        _logger.error("%s has ended (%s) and is started again", child.name, _described(code))
+        _logger.error("%s %s and is started again", child.name, why)
 
     def _take_signal(self, number: int) -> None:
         """The first drains the front ends, the second ends everything at once."""
@@ -235,12 +245,18 @@ class Supervisor:
 
 
 def _connect(one: Child, other: Child) -> None:
-    """Give two processes a connection, if both run."""
-    if one.line is not None and other.line is not None:
+    """Give two processes a connection, if both run. The first ends if the system has none."""
+    if one.line is None or other.line is None:
+        return
+    try:
         first, second = socket.socketpair()
-        with first, second:
-            one.line.link(other.peer, first)
-            other.line.link(one.peer, second)
+    except OSError as error:
+        _logger.error("%s has no connection (%s) and is killed", one.name, error.strerror)
+        os.kill(one.pid, signal.SIGKILL)
+        return
+    with first, second:
+        one.line.link(other.peer, first)
+        other.line.link(one.peer, second)
 
 
 def _described(code: int) -> str:

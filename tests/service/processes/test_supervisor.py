@@ -30,7 +30,11 @@ def process(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     needs, as some programs do."""
     command = [sys.executable, "-m", supervised.__name__, *arguments]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, preexec_fn=_ignore_signals
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_ignore_signals,
     ) as running:
         assert running.stdout is not None
         try:
@@ -75,3 +79,18 @@ def test_what_is_stopped_together_with_its_parent_is_not_taken_to_hang(tmp_path:
         for one in reversed(both):
             one.resume()
         assert child.is_running()
+
+
+def test_what_the_system_has_no_room_for_is_started_later(tmp_path: Path) -> None:
+    with process(str(tmp_path / "lives"), "1") as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == "life 1\n"
+        own, (child,) = psutil.Process(running.pid), psutil.Process(running.pid).children()
+        before = own.rlimit(psutil.RLIMIT_NOFILE)
+        own.rlimit(psutil.RLIMIT_NOFILE, (3, before[1]))
+        child.kill()
+        assert "has ended (signal 9)" in running.stderr.readline()
+        assert "cannot be started (Too many open files)" in running.stderr.readline()
+        own.rlimit(psutil.RLIMIT_NOFILE, before)
+        assert running.stdout.readline() == "life 2\n"
