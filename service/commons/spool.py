@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from service.commons.stored_file import StoredFile
+from service.commons.stored_file import StoredFile, is_secret
 
 _PREFIX = "dragoman-files-"
 """How the names of temporary directories begin."""
@@ -84,7 +84,8 @@ class Spool:
         self._write(file.name + _RECORD, msgspec.json.encode(file))
 
     def read_records(self) -> Iterator[StoredFile]:
-        """The records that can be read. What belongs to none is removed."""
+        """The records that can be read. What belongs to none is removed; files that are not of a
+        server stay."""
         names = set()
         for path in self._directory.glob(f"*{_RECORD}"):
             with contextlib.suppress(OSError, msgspec.DecodeError):
@@ -92,7 +93,8 @@ class Spool:
                 names.add(file.name)
                 yield file
         for path in self._directory.glob("*.*"):
-            if path.stem not in names:
+            name = path.name.partition(".")[0]
+            if is_secret(name) and name not in names:
                 path.unlink(missing_ok=True)
 
     def remove_sent(self, name: str) -> None:

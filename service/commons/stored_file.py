@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import string
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,6 +14,11 @@ FileState = Literal["queued", "translating", "done", "error"]
 
 def _secret() -> str:
     return secrets.token_hex(_NAME_BYTES)
+
+
+def is_secret(text: str) -> bool:
+    """Whether it may be the name of a file."""
+    return len(text) == 2 * _NAME_BYTES and set(text) <= set(string.hexdigits.lower())
 
 
 @dataclass(frozen=True)
