@@ -22,8 +22,9 @@ _EXPIRY_SECONDS = 10.0
 LOST = NotReady.code, "the process that had the file in work has ended; send the file again"
 """The error of a file when its process has ended."""
 _logger = logging.getLogger(__name__)
-Room = Literal["taken", "full", "own_full"]
-"""Whether there is room for a file: there is none, or its client has its share of it."""
+Room = Literal["taken", "full", "own_full", "unwritten"]
+"""Whether there is room for a file: there is none, its client has its share of it, or the disk takes
+no record of it."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class FileStore:
             return room
         file = dataclasses.replace(file, changed_seconds=self._clock())
         if not self._recorded(file):
-            return "full"
+            return "unwritten"
         self._enter(file)
         return "taken"
 

@@ -152,12 +152,14 @@ class DocumentJobs:
         self._files.remove(name)
 
     async def _take_room(self, file: StoredFile) -> None:
-        """Raises Overloaded or TooManyAtOnce."""
+        """Raises Overloaded, TooManyAtOnce or StorageFailed."""
         room = await self._files.add(file)
         if room == "full":
             raise Overloaded("too many files wait to be translated; try again later")
         if room == "own_full":
             raise TooManyAtOnce("Slowdown: too many of your files wait", _RETRY_SECONDS)
+        if room == "unwritten":
+            raise StorageFailed("the file cannot be stored; the server's log says why")
 
     async def _run(self, name: str) -> None:
         """Translate a file, and end it whatever happens."""

@@ -163,7 +163,7 @@ class Files(RuleBasedStateMachine):
 
     @rule(client=st.sampled_from("abc"), size=st.integers(0, 60_000))
     def send(self, client: str, size: int) -> None:
-        file = dataclasses.replace(sent(size, client), name=f"{next(self.names):03}")
+        file = dataclasses.replace(sent(size, client), name=f"{next(self.names):048x}")
         room = self.run(self.store.add(file))
         own = sum(one.client == client for one in self.open.values())
         assert room == "taken" or self.open
@@ -262,6 +262,17 @@ class Files(RuleBasedStateMachine):
 
 TestFiles = Files.TestCase
 TestFiles.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
+def test_what_is_not_of_a_server_stays(tmp_path: Path) -> None:
+    """The directory may be that of the database, or have files of people."""
+    own = [sent(0, "a").name for _ in range(2)]
+    others = ["server.sqlite", "server.sqlite-wal", "a.json", "report.docx", f"{own[0]}x.sent"]
+    for name in (*others, f"{own[0]}.sent", f"{own[1]}.json.part"):
+        (tmp_path / name).write_text("what cannot be made again")
+    with Spool(tmp_path).opened():
+        assert not list(Spool(tmp_path).read_records())
+    assert {path.name for path in tmp_path.iterdir()} == {*others, "lock"}
 
 
 def test_a_directory_is_one_server_s(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_a_full_disk_refuses_a_file_or_fails_it(
         directory.rename(directory.with_name("gone"))
         form = {"files": {"file": ("a.txt", b"x")}, "data": PAIR}
         answer = client.post("/documents", **form)
-        assert (answer.status_code, answer.json()["code"]) == (503, "overloaded")
+        assert (answer.status_code, answer.json()["code"]) == (503, "storage_failed")
         runner.gate.set()
         assert ended(client, name)["code"] == "storage_failed"
         directory.with_name("gone").rename(directory)
