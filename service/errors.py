@@ -5,6 +5,7 @@ The message is one sentence: the value received and the values allowed.
 
 from __future__ import annotations
 
+import errno
 import reprlib
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -15,6 +16,8 @@ _SHOWN_CHARACTERS = 60
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN_CHARACTERS
+EXHAUSTED = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS)
+"""What the system says when the machine has no room."""
 _REJECTIONS = (401, 403, 413, 421, 429, 456, 503)
 
 

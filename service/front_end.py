@@ -49,7 +49,7 @@ def run_front_end(
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     shared = listeners[0] if settings.share_port else None
     server: Server = Server(config, lambda: drain(app, settings.drain_seconds), shared)
-    server.has_signals = False
+    server.has_signals, server.tell_started = False, line.say_ready
     gc.freeze()  # a scan of these objects would stop the process for long
     server.run(sockets=listeners)
     return 0

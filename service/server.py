@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import signal
 import socket
@@ -15,6 +14,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from service.errors import EXHAUSTED
 from service.http.wire import HttpProtocol, WebSocketProtocol
 from service.signals import end_at_once
 
@@ -28,7 +28,6 @@ descriptor is left, too."""
 _BACKLOG = 2048
 """Connections that may wait to be accepted."""
 _COMPLAINT_SECONDS = 10
-_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def uvicorn_config(
@@ -90,6 +89,8 @@ class Server(uvicorn.Server):
         self._draining: asyncio.Task[None] | None = None
         self.has_signals = True
         """Whether signals reach this process; else its parent lets it call `begin_drain`."""
+        self.tell_started: Callable[[], object] = tuple
+        """Called once everything of the app has started and the server takes connections."""
         self._num_signals = 0
         self._next_complaint = 0.0
 
@@ -99,6 +100,7 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(_BACKLOG)
+        self.tell_started()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -150,7 +152,7 @@ class Server(uvicorn.Server):
     def _log_unforeseen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log without asyncio's message: it shows callback arguments, which hold clients' data."""
         error = context.get("exception")
-        if not (isinstance(error, OSError) and error.errno in _EXHAUSTED):
+        if not (isinstance(error, OSError) and error.errno in EXHAUSTED):
             _logger.error("unforeseen error on the event loop", exc_info=error)
         elif loop.time() >= self._next_complaint:
             self._next_complaint = loop.time() + _COMPLAINT_SECONDS

@@ -176,7 +176,7 @@ class TranslatorProcesses:
         own = next(iter(self._engines.values()))
         remote = RemoteModels(own, self._models, Metrics(), name, self._engines, line, {})
         texts = _Texts(remote, self._template, self.num_texts)
-        asyncio.run(texts.serve(connected))
+        asyncio.run(texts.serve(connected, line))
         return 0
 
     def _start(
@@ -260,9 +260,10 @@ class _Texts:
         answers: Answers = {_TEXTS: self._translate, _DOCUMENT: self._translate_document}
         self._conversation = Conversation(answers, lambda: None, "the command")
 
-    async def serve(self, connected: socket.socket) -> None:
+    async def serve(self, connected: socket.socket, line: ChildEnd) -> None:
         async with self._remote.running():
             await _ready(self._remote)
+            line.say_ready()
             await self._conversation.connect(connected)
             await asyncio.Event().wait()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from service.errors import (
+    EXHAUSTED,
     Exhausted,
     InvalidDocument,
     InvalidField,
@@ -56,7 +56,6 @@ _NOT_OFFERED = {
 """By path prefix: what clients of the other APIs may ask for; they would repeat a 501."""
 _UNSUPPORTED = re.compile(r"(source|target) language (.+) is not supported;")
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
-_EXHAUSTED = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
 _logger = logging.getLogger(__name__)
 
 
@@ -137,7 +136,7 @@ def _methods_of(scope: Scope) -> list[str]:
 def _is_exhaustion(failure: Exception) -> bool:
     """Python raises a plain RuntimeError when the system gives it no thread."""
     if isinstance(failure, OSError):
-        return failure.errno in _EXHAUSTED
+        return failure.errno in EXHAUSTED
     return isinstance(failure, MemoryError) or "can't start new thread" in str(failure)
 
 

@@ -97,7 +97,6 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
             self.pool.load_now(version.pooled)
         async with super().running():
             await self._load_pinned()
-            self._line.say_ready()
             yield
         self._processes.close()
         if self._hub is not None:
