@@ -23,8 +23,8 @@ LOST = NotReady.code, "the process that had the file in work has ended; send the
 """The error of a file when its process has ended."""
 _logger = logging.getLogger(__name__)
 Room = Literal["taken", "full", "own_full", "unwritten"]
-"""Whether there is room for a file: there is none, its client has its share of it, or the disk takes
-no record of it."""
+"""Whether there is room for a file: there is none, its client has its share of it, or its record
+cannot be written."""
 
 
 @dataclass(frozen=True)

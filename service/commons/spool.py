@@ -116,6 +116,8 @@ class Spool:
         path = self._directory / name
         partial = path.with_name(f"{name}.part")
         try:
+            if _is_temporary(self._directory):  # what cleans /tmp may have removed it
+                self._directory.mkdir(mode=0o700, exist_ok=True)
             with open(os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(content)
             partial.replace(path)
@@ -130,7 +132,7 @@ def _temporary_root() -> Path:
 
 
 def _is_temporary(directory: Path) -> bool:
-    return directory.parent == _temporary_root() and directory.name.startswith(_PREFIX)
+    return directory.name.startswith(_PREFIX) and directory.parent == _temporary_root()
 
 
 def _remove_left(own: Path) -> None:

@@ -31,7 +31,7 @@ from weakref import WeakValueDictionary
 
 from service.documents.formats import MODULES, parse_file
 from service.documents.segments import FileOptions, ParsedFile, Segment
-from service.errors import DocumentTooLarge, InvalidDocument
+from service.errors import EXHAUSTED, DocumentTooLarge, InvalidDocument, StorageFailed
 from service.translation.markup.coded_text import Code, CodedText, Text
 from service.translation.text_work import text_work
 
@@ -134,6 +134,11 @@ def _start(
             context.Process(target=_serve, args=arguments, daemon=True).start()
         except EOFError:
             raise BlockingIOError(errno.EAGAIN, "no process could be started") from None
+        except OSError as error:
+            if error.errno in EXHAUSTED:
+                raise
+            reason = error.strerror or str(error)  # of the directory for temporary files
+            raise StorageFailed(f"no process can read the file: {reason}") from error
 
 
 def _result(answer: bytes, bounds: DocumentBounds | None) -> bytes:

@@ -75,6 +75,21 @@ def test_what_cannot_be_served_is_said_and_exit_code_2(
     assert "Traceback" not in ended.stdout
 
 
+def test_without_a_usable_directory_for_temporary_files_only_files_fail_and_say_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No socket has so long a path."""
+    directory = tmp_path / ("x" * 120)
+    directory.mkdir()
+    monkeypatch.setenv("TMPDIR", str(directory))
+    with server("--documents-dir", str(tmp_path)) as process:
+        process.wait_until_ready()
+        answer = process.translate_file("a.txt", b"Good morning.")
+        assert (answer.status_code, answer.json()["code"]) == (503, "storage_failed")
+        assert "path too long" in answer.json()["error"]
+        assert process.translate(**HELLO).status_code == 200
+
+
 def test_a_client_that_never_reads_holds_up_nobody_and_gathers_no_memory(process: Process) -> None:
     process.translate(**HELLO)
     before = process.gauge("process_resident_memory_bytes")

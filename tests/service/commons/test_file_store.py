@@ -7,6 +7,7 @@ import asyncio
 import dataclasses
 import itertools
 import os
+import shutil
 import tempfile
 import time
 from collections import Counter
@@ -296,6 +297,8 @@ def test_temporary_directories_end_with_their_server_or_with_the_next(
     os.utime(other, (time.time() - 100,) * 2)
     with Spool(other).opened():
         assert not left.exists()
+        shutil.rmtree(other)  # as what cleans old files does
+        Spool(other).write_sent("a", b"")
         assert (other / "a.sent").exists()
         os.utime(other, (time.time() - 100,) * 2)
         with Spool(Spool.temporary()).opened():
