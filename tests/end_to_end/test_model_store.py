@@ -177,3 +177,14 @@ def test_only_an_admin_loads_a_model_again(store: ModelStore, tmp_path: Path) ->
         assert [reload("en-de", other), reload("en-de", admin)] == [403, 200]
         assert reload("fr-en", admin) == 422
         assert 'dragoman_model_loads_total{model="en-de"} 2.0' in client.get("/metrics").text
+
+
+def test_a_model_whose_files_are_gone_translates_and_says_what_it_cannot(store: ModelStore) -> None:
+    fields = {"q": "Hello!", "source": "en", "target": "de"}
+    with serving(store, preload="en-de") as client:
+        store.remove("en-de")
+        assert translate(client, "Hello!", "en", "de") == "Hallo!"
+        answer = client.post("/translate", json={**fields, "details": "attention"})
+        assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+        assert "files of the model" in answer.json()["error"]
+        assert ask(client, **fields, details="search")["details"]

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from model.checkpoint import CheckpointError
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import AttentionTables, SourceSentence
 from model.network.config import ModelConfig
-from service.errors import InvalidField, Overloaded
+from service.errors import InvalidField, NotReady, Overloaded
 from service.translation.job import Inspection, ModelJob
 from service.translation.results import (
     Attention,
@@ -132,12 +133,15 @@ class Inspector:
             )
 
     async def _compute(self, compute: Callable[[], _Result]) -> _Result:
-        """Run it in a thread, one at a time; raises Overloaded if too many wait."""
+        """Run it in a thread, one at a time. Raises Overloaded if too many wait, NotReady if it
+        cannot read the model's files any more."""
         if self._num_waiting >= _MAX_WAITING:
             raise Overloaded("too many requests for attention or search wait; try again later")
         self._num_waiting += 1
         try:
             async with self._turn:
                 return await asyncio.to_thread(compute)
+        except CheckpointError as error:
+            raise NotReady("the files of the model, which this reads, have changed") from error
         finally:
             self._num_waiting -= 1
