@@ -130,7 +130,7 @@ class Supervisor:
             ours, theirs = ParentEnd.pair()
             pid = os.fork()
         except OSError as error:
-            self._start_later(child, f"cannot be started ({error.strerror})")
+            self._start_later(child, f"cannot be started now ({error.strerror})")
             return None
         if not pid:
             self._become_child()
@@ -191,7 +191,7 @@ class Supervisor:
             return
         seconds = _RESTART_SECONDS[min(child.num_failures, len(_RESTART_SECONDS) - 1)]
         child.due_seconds = time.monotonic() + seconds
-        _logger.error("%s %s and is started again", child.name, why)
+        _logger.error("%s %s: it is started again", child.name, why)
 
     def _take_signal(self, number: int) -> None:
         """The first drains the front ends, the second ends everything at once."""
