@@ -194,6 +194,8 @@ def draw(loads: list[Load], path: Path) -> None:
     latency.set_yscale("log")
     for axes in (throughput, latency):
         axes.set_xscale("log")
+        axes.minorticks_off()
+        axes.set_xticks(offered, [f"{rate:.0f}" for rate in offered], rotation=90)
     latency.legend()
     figure.savefig(path, dpi=120)
 

@@ -89,7 +89,7 @@ class Server(uvicorn.Server):
         self._draining: asyncio.Task[None] | None = None
         self.has_signals = True
         """Whether signals reach this process; else its parent lets it call `begin_drain`."""
-        self.tell_started: Callable[[], object] = tuple
+        self.tell_started: Callable[[], None] = lambda: None
         """Called once everything of the app has started and the server takes connections."""
         self._num_signals = 0
         self._next_complaint = 0.0

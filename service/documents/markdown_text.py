@@ -37,10 +37,8 @@ _SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|<!--|$)")
 _FORMULA = "math_inline_double"
 _SPACES = frozenset({"softbreak", "hardbreak", "space"})
 _UNCOUNTED = frozenset({"", "text_special", "softbreak", "attributes", "comment", "space"})
-
-
 _TAG, _IN_LINE = "\0", regex.compile(r"[^\n]")
-"""Stands for each character of a tag."""
+"""What stands for each character of a tag, and such a character."""
 
 
 class BlockText:

@@ -88,7 +88,8 @@ _AFTER_ARTICLE = regex.compile(
 _GERMAN_NOUN = regex.compile(
     r"(?:Jahrhundert|Jahrtausend|Jhd?t?\.|Weltkrieg|Stock|Etage|Obergeschoss|Untergeschoss|Auflage"
     r"|Bundesliga|Geburtstag|Jahrestag|Lebensjahr|Schuljahr|Semester|Quartal|Halbjahr|Spieltag"
-    r"|[DOU]G|Platz|Rang|Klasse|Halbzeit|Advent|Spielminute|Jänner|Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
+    r"|[DOU]G|Platz|Rang|Klasse|Halbzeit|Advent|Spielminute"
+    r"|Jänner|Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
     r"|November|Dezember|(?:Jan|Febr?|Apr|Aug|Sept?|Okt|Nov|Dez)\.)(?:e[ns]?|s)?(?!\p{L})"
 )
 """Nouns that have an ordinal before them."""
