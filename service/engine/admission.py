@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Collection
+from typing import NamedTuple
 
 from service.engine.sentence_task import EngineRequest, SentenceTask
+
+_MOST_TOLD = 100
+
+
+class Crowd(NamedTuple):
+    """What waits if it is at least half of what may. `room`: of how many more requests of one
+    sentence a client's may wait, for at most 100 of the clients that wait; `room_of_others`: of
+    a client that does not."""
+
+    num_sentences: int
+    max_sentences: int
+    room: dict[str, int]
+    room_of_others: int
+
+    def why_full(self, client: str) -> str:
+        """Why not one more sentence of a client may wait; empty if it may, as far as is known."""
+        if self.room.get(client, self.room_of_others) > 0:
+            return ""
+        return _why_full("sentences", 1, self.num_sentences, self.max_sentences)
+
+    def add(self, num_sentences: int, client: str) -> None:
+        self.room[client] = self.room.get(client, self.room_of_others) - num_sentences
 
 
 class AdmissionControl:
@@ -39,11 +63,22 @@ class AdmissionControl:
             ("tokens", num_tokens, self.num_tokens, self.max_tokens),
         ):
             if waiting and waiting + added > limit and added * num_shares > limit:
-                return (
-                    f"{waiting} {noun} are waiting, and of {added} more not all fit: "
-                    f"at most {limit} may wait; try again later"
-                )
+                return _why_full(noun, added, waiting, limit)
         return ""
+
+    def crowd(self) -> Crowd | None:
+        """None if fewer than half of the sentences wait that may."""
+        if self.num_sentences < self.max_sentences / 2:
+            return None
+        with self._lock:
+            num_clients, limit = len(self._clients), self.max_sentences
+            free, share = limit - self.num_sentences, limit // max(1, num_clients)
+            room = {
+                client: max(free, share - len(requests))
+                for client, requests in itertools.islice(self._clients.items(), _MOST_TOLD)
+            }
+            others = max(free, limit // (num_clients + 1))
+            return Crowd(self.num_sentences, limit, room, others)
 
     def enter(self, tasks: Collection[SentenceTask]) -> None:
         with self._lock:
@@ -68,3 +103,10 @@ class AdmissionControl:
                 del requests[request]
             if not requests:
                 del self._clients[client]
+
+
+def _why_full(noun: str, added: int, waiting: int, limit: int) -> str:
+    return (
+        f"{waiting} {noun} are waiting, and of {added} more not all fit: "
+        f"at most {limit} may wait; try again later"
+    )

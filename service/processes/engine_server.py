@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from service.engine.admission import Crowd
 from service.engine.engine import Engine
 from service.engine.sentence_engine import Room
 from service.engine.sentence_task import EngineRequest, SentenceOutcome
@@ -107,7 +108,7 @@ class _FrontEnd:
     def tell_state(self) -> None:
         """Tell what is ready if this has changed, and as long as something is wanted back."""
         ready = [name for name, engine in self._engines.items() if engine.is_ready]
-        state = State(ready, self._models.wanted_back())
+        state = State(ready, self._models.wanted_back(), self._crowds())
         if state != self._told or state.wanted_back:
             self._told = state
             self._link.send(state)
@@ -127,6 +128,12 @@ class _FrontEnd:
     def _flush(self) -> None:
         outputs, self._outputs, self._is_flushing = self._outputs, Outputs(), False
         self._link.send(outputs)
+        if self._told is None or self._told.crowds != self._crowds():
+            self.tell_state()
+
+    def _crowds(self) -> dict[str, Crowd]:
+        found = {name: engine.admission.crowd() for name, engine in self._engines.items()}
+        return {name: crowd for name, crowd in found.items() if crowd}
 
     def _take(self, message: Submit | Cancel | Ask) -> None:
         if isinstance(message, Submit):

@@ -15,6 +15,7 @@ from prometheus_client.samples import Sample
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import FinishReason, Hypothesis, SourceSentence
+from service.engine.admission import Crowd
 from service.engine.sentence_task import CancelReason, SentenceOutcome
 from service.errors import (
     Draining,
@@ -111,11 +112,12 @@ class Hello(msgspec.Struct, array_like=True, tag="hello"):
 
 
 class State(msgspec.Struct, array_like=True, tag="state"):
-    """The models, by name or key, whose engine accepts new work, and those that the front end must
-    let go, because others need their memory."""
+    """The models, by name or key, whose engine accepts new work, those that the front end must let
+    go, because others need their memory, and those for which many sentences wait."""
 
     ready: list[str]
     wanted_back: list[str] = []
+    crowds: dict[str, Crowd] = {}
 
 
 class Outputs(msgspec.Struct, array_like=True, tag="outputs"):

@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import msgspec
 
 from model.decoding.sentence import SourceSentence
+from service.engine.admission import Crowd
 from service.engine.pooled_engine import PooledEngine
 from service.engine.sentence_engine import NO_ROOM, AwaitedRequest, Room
 from service.engine.sentence_task import CancelReason, SentenceOutcome
-from service.errors import Draining, NotReady, ServiceError
+from service.errors import Draining, NotReady, Overloaded, ServiceError
 from service.processes.link import Link
 from service.processes.messages import (
     Answer,
@@ -91,6 +92,8 @@ class EngineProcess:
         """The models, by name or key, whose engine accepts new work."""
         self.wanted_back: Collection[str] = ()
         """The keys of models whose memory others need."""
+        self.crowds: Mapping[str, Crowd] = {}
+        """Of the models for which many sentences wait there."""
         self.load = 0
         """Rows of the sentences that it was given."""
         self._changed = changed
@@ -142,6 +145,8 @@ class EngineProcess:
         share.add(indices, sentences)
         self.load += sum(sentence.options.beam_size for sentence in sentences)
         options, told = sentence_fields(sentences)
+        if crowd := self.crowds.get(model):
+            crowd.add(len(sentences), request.ticket.client)
         self._link.send(
             Submit(
                 share.number,
@@ -180,13 +185,18 @@ class EngineProcess:
         if isinstance(message, Outputs):
             self._take_outputs(message)
         elif isinstance(message, State):
-            self.ready, self.wanted_back = message.ready, message.wanted_back
-            self._changed(self)
+            self._take_state(message)
         elif isinstance(message, Hello):
             self.is_there, self.sizes = True, message.models
             self._changed(self)
         else:
             self._questions.take(message)
+
+    def _take_state(self, state: State) -> None:
+        self.crowds = state.crowds
+        if state.ready != self.ready or state.wanted_back or self.wanted_back:
+            self.ready, self.wanted_back = state.ready, state.wanted_back
+            self._changed(self)
 
     def _take_outputs(self, outputs: Outputs) -> None:
         for number in outputs.accepted:
@@ -214,7 +224,7 @@ class EngineProcess:
 
     def _end(self) -> None:
         """The process has ended: what it worked for fails."""
-        self.is_there, self.ready, self.wanted_back = False, (), ()
+        self.is_there, self.ready, self.wanted_back, self.crowds = False, (), (), {}
         self._changed(self)
         for share in list(self._shares.values()):
             share.fail(_not_running())
@@ -272,18 +282,30 @@ class RemoteEngine(PooledEngine):
             raise _not_running(name)
 
     def has_room(self, client: str) -> bool:
-        """The processes count what waits."""
-        return self.is_ready
+        return self.is_ready and not self._why_full(client)
 
     def require_running(self) -> None:
         if not self._running:
             raise _not_running()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
-        """The processes count what waits, and refuse what has no room when they get it."""
+        """The processes count what waits. They tell of crowds, and refuse what has no room when
+        they get it."""
         if self.is_draining:
             raise Draining()
         self.require_running()
+        if num_sentences and (why := self._why_full(client)):
+            raise Overloaded(why)
+
+    def _why_full(self, client: str) -> str:
+        """Why no process takes one more sentence of a client; empty if one may."""
+        why = ""
+        for process in self._running:
+            crowd = process.crowds.get(self.model)
+            why = crowd.why_full(client) if crowd else ""
+            if not why:
+                break
+        return why
 
     def submit(
         self,

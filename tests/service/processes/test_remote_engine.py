@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import socket
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -135,6 +136,43 @@ async def _ask(engine: RemoteEngine, given: list[SourceSentence], *, is_streamed
         return
     async with engine.stream(given, Ticket("b")):
         raise AssertionError("it was taken")
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_whoever_would_be_refused_is_refused_before_it_is_sent(seed: int) -> None:
+    """However many come before the engine's next word, all that are sent are taken."""
+    chance = random.Random(seed)
+    async with pair(is_held=True, max_slots=1, max_waiting_sentences=8) as two:
+        process, engine = two.processes[0], two.engines[0]
+        one = RemoteEngine("fake", process.sizes["fake"], [process])
+        rest = different(1000)
+        async with asyncio.TaskGroup() as group:
+
+            async def send(client: str, count: int = 1) -> None:
+                given = [rest.pop() for _ in range(count)]
+                group.create_task(one.translate(given, Ticket(client)))
+                await asyncio.sleep(0)  # it is sent, and nothing is received
+
+            def is_told() -> bool:
+                has_come = engine.num_running + engine.num_waiting == 1000 - len(rest)
+                return has_come and process.crowds.get("fake") == engine.admission.crowd()
+
+            await send("a")
+            await eventually(lambda: engine.num_running)
+            await send(chance.choice("ab"), 5 + chance.randrange(20))
+            for client in chance.choices("abc", k=8):
+                await eventually(is_told)
+                while one.has_room(client):
+                    await send(client)
+                await eventually(is_told)
+                refusals = []
+                for either in (one, engine):
+                    with pytest.raises(Overloaded) as refusal:
+                        either.require_room(1, client=client)
+                    refusals.append(str(refusal.value))
+                assert refusals[0] == refusals[1]
+            two.open_gates()
+        await eventually(lambda: not process.crowds)
 
 
 async def test_whoever_leaves_leaves_nothing_behind() -> None:
