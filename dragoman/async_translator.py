@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Self, Unpack, overload
+from typing import Self, TypeVar, Unpack, overload
 
-from dragoman.engine import Engine, Texts, checked, close, listed, with_alternatives
+from dragoman.engine import Engine, Texts, checked, close, is_closed, listed, with_alternatives
 from dragoman.options import DetailOptions, Options, make_detailed_job, make_job
 from service.translation.job import AUTO, TranslationJob
 from service.translation.language.detection import Detection
 from service.translation.results import TranslationResult
+
+_Result = TypeVar("_Result")
 
 
 class AsyncTranslator(Engine):
@@ -101,12 +104,12 @@ class AsyncTranslator(Engine):
         """The translation of a document, whose format the ending of its name tells. `replace`:
         also what PO, XLIFF and TS files have a translation of."""
         job = make_job([], source, target, options)
-        translated = await asyncio.wrap_future(self._file(path, job, replaces=replace))
+        translated = await _awaited(self._file(path, job, replaces=replace))
         return translated.content
 
     async def detect(self, text: str) -> Detection:
         """The language of a text, of those that the models have."""
-        (found,) = await asyncio.wrap_future(self._detect(text))
+        (found,) = await _awaited(self._detect(text))
         return found
 
     async def _each(
@@ -114,7 +117,7 @@ class AsyncTranslator(Engine):
     ) -> AsyncGenerator[TranslationResult]:
         with contextlib.closing(self._results(texts, job)) as submitted:
             for results in submitted:
-                for result in await asyncio.wrap_future(results):
+                for result in await _awaited(results):
                     yield result
 
     async def _pieces(self, job: TranslationJob) -> AsyncGenerator[str]:
@@ -123,6 +126,17 @@ class AsyncTranslator(Engine):
         try:
             while (piece := await pieces.get()) is not None:
                 yield piece
-            await asyncio.wrap_future(running)
+            await _awaited(running)
         finally:
             running.cancel()
+
+
+async def _awaited(future: Future[_Result]) -> _Result:
+    """Only who is cancelled is told so."""
+    try:
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise is_closed() from None

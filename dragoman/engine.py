@@ -57,7 +57,7 @@ class Engine:
     @property
     def _offline(self) -> OfflineTranslator:
         if not self._opened:
-            raise RuntimeError("the translator is closed")
+            raise is_closed()
         return self._opened[0]
 
     @property
@@ -75,6 +75,8 @@ class Engine:
     ) -> Generator[Future[list[TranslationResult]]]:
         """The results of the texts in order, a few at a time. A bounded number of texts is read
         ahead; closing the generator cancels those."""
+        if isinstance(texts, str):
+            raise TypeError("texts must be several strings, not one")
         yield from self._offline.submit_each(map(checked, texts), job)
 
     def _stream(self, job: TranslationJob, put: Put) -> Future[None]:
@@ -106,6 +108,11 @@ def close(opened: list[OfflineTranslator]) -> None:
     if opened:
         opened.pop().__exit__()
         gc.collect()  # what is in memory for a model refers to itself
+
+
+def is_closed() -> RuntimeError:
+    """For who asks a closed translator, or waits for one that is closed then."""
+    return RuntimeError("the translator is closed")
 
 
 def _close_beside(opened: list[OfflineTranslator]) -> None:

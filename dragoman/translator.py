@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Self, Unpack, overload
+from typing import Self, TypeVar, Unpack, overload
 
-from dragoman.engine import Engine, Texts, checked, close, listed, with_alternatives
+from dragoman.engine import Engine, Texts, checked, close, is_closed, listed, with_alternatives
 from dragoman.options import DetailOptions, Options, make_detailed_job, make_job
 from service.offline import awaited
 from service.translation.job import AUTO, TranslationJob
 from service.translation.language.detection import Detection
 from service.translation.results import TranslationResult
+
+_Result = TypeVar("_Result")
 
 
 class Translator(Engine):
@@ -103,17 +106,17 @@ class Translator(Engine):
         """The translation of a document, whose format the ending of its name tells. `replace`:
         also what PO, XLIFF and TS files have a translation of."""
         job = make_job([], source, target, options)
-        return awaited(self._file(path, job, replaces=replace)).content
+        return _awaited(self._file(path, job, replaces=replace)).content
 
     def detect(self, text: str) -> Detection:
         """The language of a text, of those that the models have."""
-        (found,) = awaited(self._detect(text))
+        (found,) = _awaited(self._detect(text))
         return found
 
     def _each(self, texts: Iterable[str], job: TranslationJob) -> Generator[TranslationResult]:
         with contextlib.closing(self._results(texts, job)) as submitted:
             for results in submitted:
-                yield from awaited(results)
+                yield from _awaited(results)
 
     def _pieces(self, job: TranslationJob) -> Generator[str]:
         pieces = SimpleQueue[str | None]()
@@ -121,6 +124,13 @@ class Translator(Engine):
         try:
             while (piece := pieces.get()) is not None:
                 yield piece
-            awaited(running)
+            _awaited(running)
         finally:
             running.cancel()
+
+
+def _awaited(future: Future[_Result]) -> _Result:
+    try:
+        return awaited(future)
+    except CancelledError:
+        raise is_closed() from None

@@ -191,9 +191,8 @@ class OfflineTranslator:
     def _submit(self, running: Coroutine[object, object, _Result]) -> Future[_Result]:
         if os.getpid() != self._process:  # Thread.is_alive is not safe from Ctrl-C
             running.close()
-            raise RuntimeError(
-                "a translator runs only in the process that opened it, until it is closed"
-            )
+            is_forked = "a translator runs only in the process that opened it"
+            raise RuntimeError(is_forked if self._process else "the translator is closed")
         return asyncio.run_coroutine_threadsafe(running, self._loop)
 
     def _result(self, future: Future[_Result]) -> _Result:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import dragoman
-from dragoman import AsyncTranslator, InvalidField, ServiceError, Translator, UnsupportedLanguage
+from dragoman import AsyncTranslator, InvalidField, Translator, UnsupportedLanguage
 from dragoman.options import DetailOptions
 from service.http.schemas import TranslateRequest
 
@@ -150,6 +150,11 @@ def test_what_is_wrong_is_told_by_every_method(
             method(**fields)
 
 
+def test_one_text_is_not_taken_for_its_letters(translator: Translator) -> None:
+    with pytest.raises(TypeError, match="several strings, not one"):
+        next(translator.translate_iterable("Good morning.", source="en", target="de"))
+
+
 def test_a_model_that_cannot_be_loaded_is_a_value_error(tmp_path: Path) -> None:
     for models in ("nowhere", tmp_path, ["zh-en", "zh-en"], []):
         with pytest.raises(ValueError, match=r"config\.json|name of its own|at least one"):
@@ -169,12 +174,24 @@ def test_a_cancelled_task_leaves_nothing_behind() -> None:
             ]
             running = asyncio.create_task(translator.translate(CATS * 20, target="de"))
             await asyncio.sleep(0)
-        with pytest.raises((asyncio.CancelledError, ServiceError)):
+        with pytest.raises(RuntimeError, match="the translator is closed"):
             await running
         with pytest.raises(RuntimeError, match="the translator is closed"):
             await translator.translate("Good morning.", target="de")
 
     asyncio.run(main())
+
+
+def test_whoever_waits_is_told_that_the_translator_is_closed() -> None:
+    with Translator("en-de", device="cpu", max_slots=4) as translator:
+        all_cats = translator.translate_iterable(itertools.cycle(CATS), source="en", target="de")
+        pieces = translator.stream("Good morning. " * 2000, source="en", target="de")
+        next(all_cats)
+        next(pieces)
+    for rest in (all_cats, pieces):
+        with pytest.raises(RuntimeError, match="the translator is closed"):
+            for _ in rest:
+                pass
 
 
 def test_a_translator_that_nobody_has_any_more_ends_its_threads() -> None:
