@@ -204,7 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, default=ROOT / "checkpoints" / "zh-en")
     parser.add_argument("--seconds", type=float, default=10.0, help="length of one rate's run")
-    parser.add_argument("--rates", type=float, nargs="*", default=[*range(50, 601, 50), 3500, 5000])
+    parser.add_argument("--rates", type=float, nargs="*", default=[*range(50, 601, 50), 1500, 2500])
     parser.add_argument("--picture", type=Path)
     parser.add_argument("server", nargs="*", help="further arguments for dragoman serve, after --")
     arguments = parser.parse_args()
