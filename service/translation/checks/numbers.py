@@ -29,6 +29,16 @@ _MYRIADS = frozenset("万亿萬億")
 _AFTERNOON = regex.compile(r"\s?(?:[:.]\d\d)?\s?p\.?m\b", regex.IGNORECASE)
 _BEFORE_NOON = ("下午", "晚上", "傍晚", "夜里", "nachmittags ", "abends ")
 _LONGEST_SCALE = 12
+_MINUS = regex.compile(
+    r"(?:(?<![\w.,:;)\]}%‰°℃/+*~^#–—-])|(?<=\p{Han})(?<!\d\s?\p{Han}{1,3}))"
+    r"[-−](?=\d)(?!(?:19|20)\d\d(?!\d))"
+)
+"""What is no hyphen and joins no range, also between a Chinese word and a number, unless that may
+be a year."""
+_MAYBE_MINUS = regex.compile(
+    r"(?:[-−–—]\s?|\b(?:minus|negative|below|unter)\s|[负負减減]|零下)$", regex.IGNORECASE
+)
+_LONGEST_MINUS = 12
 _OTHER_DIGIT = regex.compile(r"(?V1)[\d--0-9]")
 
 
@@ -63,7 +73,7 @@ def find_numbers(text: str) -> Numbers:
     """The numbers of a text in digits and in words. Linear time."""
     text = with_known_digits(text)
     words = list(number_words(text))
-    certain = [Number(text[start:end], values) for start, end, values in _digits(text)]
+    certain = [_signed(text, *found) for found in _digits(text)]
     certain += [
         Number(text[word.start : word.end], frozenset({Decimal(word.value)}))
         for word in words
@@ -71,7 +81,21 @@ def find_numbers(text: str) -> Numbers:
     ]
     inside = (match.group()[:_MOST_DIGITS] for match in _IN_WORD.finditer(text))
     possible = {Decimal(word.value) for word in words} | {Decimal(digits) for digits in inside}
-    return Numbers(certain, frozenset(possible))
+    return Numbers(certain, frozenset(possible | {-value for value in possible}))
+
+
+def has_minus(text: str, start: int) -> bool:
+    """Whether a minus, which is no hyphen, stands before the number that begins there."""
+    return start > 0 and _MINUS.match(text, start - 1) is not None
+
+
+def _signed(text: str, start: int, end: int, values: frozenset[Decimal]) -> Number:
+    negative = frozenset(-value for value in values)
+    if has_minus(text, start):
+        return Number(text[start - 1 : end], negative)
+    before = text[max(0, start - _LONGEST_MINUS) : start]
+    values = values | negative if _MAYBE_MINUS.search(before) else values
+    return Number(text[start:end], values)
 
 
 def unmatched(source: Numbers, target: Numbers) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""Abbreviations that networks lose or copy: they go in as whole words.
+"""Abbreviations, and signs of numbers, that networks lose or copy: they go in as whole words.
 
 Without this, `3 Mrd. Euro` becomes `3. euros`, and `misc. items` falsche Gegenstände.
 """
@@ -13,6 +13,7 @@ import regex
 
 from model.text.spans import Span
 from service.translation.alignment import AlignmentLink
+from service.translation.checks.numbers import has_minus
 from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.stages import Version
@@ -45,6 +46,8 @@ _AS_DAY = (
     r"|\b(?:am|Am|ab|Ab|vom|Vom|jeden)\s)..))"
 )
 """Behind a word of two letters that is a day in a list, or beside a time or a preposition."""
+_ANSWERS = r"(?:\b(?i:said|says?|answer(?:s|ed)?|was|is|or|told\s\w+|a)\s[\"“‘']?)"
+"""What stands before the word no."""
 _WORDS = {
     "de": {
         **{f"{day}{_AS_DAY}.": name for day, name in _DAYS["de"].items()},
@@ -146,7 +149,6 @@ _WORDS = {
         "Feb.": "February",
         "Jan.": "January",
         r"Mar(?=\.\s\d).": "March",
-        r"No(?=\.:?\s?\d).": "Number",
         "Nov.": "November",
         "Oct.": "October",
         "Sept?.": "September",
@@ -171,6 +173,7 @@ _WORDS = {
         "mins.": "minutes",
         "misc.": "various",
         "mn.": "million",
+        rf"no(?<!{_ANSWERS}no)(?=\.:?\s?\d).": "number",
         r"nos(?=\.\s?\d).": "numbers",
         r"p(?=\.\s\d).": "page",
         "pcs.": "pieces",
@@ -188,9 +191,30 @@ _WORDS = {
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
 _NO_CENTS = regex.compile(r"(?<![\d.,])(?P<euros>\d++(?:\.\d{3})*+),[-–—]{1,2}(?![\p{L}\d])")
 """1.299,- €."""
+_HAN_MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
+"""Networks lose the sign, unless there is a space before it."""
 _AFTER = r"(?=[\s,;:!?…)\]]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;])|(?=\.\W*+$))"
 _LETTERS = r"\p{L}\p{M}\p{N}"
+_NUMBERS_OF = {
+    "Art": "Artikel",
+    "Auftr": "Auftrags",
+    "Best": "Bestell",
+    "Kd": "Kunden",
+    "Kto": "Konto",
+    "Pers": "Personal",
+    "Rechn": "Rechnungs",
+    "Rg": "Rechnungs",
+    "Ser": "Serien",
+    "St": "Steuer",
+    "Tel": "Telefon",
+    "Vers": "Versicherungs",
+}
+_NUMBER_OF = regex.compile(
+    rf"(?<![{_LETTERS}._/-])"
+    rf"(?:(?P<short>{'|'.join(_NUMBERS_OF)})\.\s?-?\s?N|(?P<what>\p{{L}}{{3,}}?)(?:-N|n))r{_POINT}"
+)
+"""Bestell-Nr., Best.-Nr., Hausnr."""
 _ANY_DAY = {
     code: "|".join(sorted({*days, *days.values()}, reverse=True)) for code, days in _DAYS.items()
 }
@@ -239,13 +263,20 @@ class Spelled:
 
 
 def enter_abbreviations(text: str, language: str) -> Spelled | None:
-    """The stage of a sentence with abbreviations of the language; None without."""
+    """The stage of a sentence with abbreviations of the language, or with Chinese numbers below
+    zero; None without."""
+    if language == "zh":
+        signs = (sign for sign in _HAN_MINUS.finditer(text) if has_minus(text, sign.end()))
+        found = [Replacement(*sign.span(), f" {sign.group()}") for sign in signs]
+        return spell(text, found) if found else None
     known = _abbreviations(language)
     if known is None:
         return None
     found = [*_joined_days(text, language)]
-    days = {place for start, end, _ in found for place in range(start, end)}
-    matches = (one for one in known.finditer(text) if one.start() not in days)
+    if language == "de":
+        found += map(_number_of, _NUMBER_OF.finditer(text))
+    taken = {place for start, end, _ in found for place in range(start, end)}
+    matches = (one for one in known.finditer(text) if taken.isdisjoint(range(*one.span())))
     found += (Replacement(*one.span(), _word(one, language)) for one in matches)
     if language == "de":
         found += (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
@@ -273,6 +304,11 @@ def _joined_days(text: str, language: str) -> Iterator[Replacement]:
         days = _PARTS_OF_DAYS[language].sub(lambda part: _part(part, language), joined.group())
         if days != joined.group():
             yield Replacement(*joined.span(), days)
+
+
+def _number_of(written: regex.Match[str]) -> Replacement:
+    what = written["what"] or _NUMBERS_OF[written["short"]]
+    return Replacement(*written.span(), f"{what}-Nummer" if what.isupper() else f"{what}nummer")
 
 
 def _part(part: regex.Match[str], language: str) -> str:

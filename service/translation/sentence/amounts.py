@@ -14,7 +14,7 @@ from typing import NamedTuple
 import regex
 
 from service.translation.checks.number_words import ABBREVIATED_SCALES
-from service.translation.checks.numbers import with_known_digits
+from service.translation.checks.numbers import has_minus, with_known_digits
 
 _MOST_DIGITS = 24
 _MOST_DECIMALS = 2
@@ -123,7 +123,8 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
             continue
         spelled = _in_target(written, scale, own, other)
         if spelled is not None:
-            yield Amount(match.start(), end, spelled)
+            start = match.start() - has_minus(text, match.start())
+            yield Amount(start, end, text[start : match.start()] + spelled)
 
 
 def _in_target(
