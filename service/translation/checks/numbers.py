@@ -30,11 +30,13 @@ _AFTERNOON = regex.compile(r"\s?(?:[:.]\d\d)?\s?p\.?m\b", regex.IGNORECASE)
 _BEFORE_NOON = ("下午", "晚上", "傍晚", "夜里", "nachmittags ", "abends ")
 _LONGEST_SCALE = 12
 _MINUS = regex.compile(
-    r"(?:(?<![\w.,:;)\]}%‰°℃/+*~^#–—-])|(?<=\p{Han})(?<!\d\s?\p{Han}{1,3}))"
-    r"[-−](?=\d)(?!(?:19|20)\d\d(?!\d))"
+    r"(?:(?<![\w.,:;)\]}%‰°℃/+*~^#–—-])[-−](?=\d)"
+    r"|(?<=\p{Han})(?<!\d\s?\p{Han}{1,3})[-−]"
+    r"(?:(?<=[为為是在到至从從由于於和与與或达達约約回被].)(?=\d)|(?=[\d.]++\s?[%‰℃°度元])))"
+    r"(?!(?:19|20)\d\d(?!\d))"
 )
-"""What is no hyphen and joins no range, also between a Chinese word and a number, unless that may
-be a year."""
+"""What is no hyphen and joins no range. Between a Chinese word and a number it is one in 氦-3, and
+none in 为-3 and 温-3℃."""
 _MAYBE_MINUS = regex.compile(
     r"(?:[-−–—]\s?|\b(?:minus|negative|below|unter)\s|[负負减減]|零下)$", regex.IGNORECASE
 )

@@ -36,6 +36,8 @@ def check(
         ("Press {name} or %s, {a}{b}", "{name} oder %s drücken, {a} {b}"),
         ("Version 1.2.3 of 2024-01-05", "Version 1.2.3 vom 2024-01-05"),
         ("Nellie Kershaw and Tom Ford in London", "Nellie Kershaw und Tom Ford in London"),
+        ("It is -5 °C, not -3.5.", "Es sind minus 5 °C, nicht −3,5."),
+        ("Pages 3-5, minus five, a 2020-21 plan", "Seiten 3 bis 5, -5, Plan 2020 – 21"),
         ("OK.", "OK."),
         ("It was a long day. " * 12, "Der Tag war lang. " * 12),
         ("", ""),
@@ -49,6 +51,7 @@ def test_a_right_translation_has_no_checks(source: str, target: str) -> None:
     ("source", "target", "expected"),
     [
         ("In 2013.", "In 2014.", ("number", ["2013"], ["2014"])),
+        ("It costs -5.", "Es kostet 5.", ("number", ["-5"], ["5"])),
         ("3 Mrd Euro", "3 euros", ("number", ["3"], ["3"])),
         ("See https://a.b/c.", "Siehe da.", ("url", ["https://a.b/c"], [])),
         ("Write now.", "Schreib an x@y.de.", ("url", [], ["x@y.de"])),

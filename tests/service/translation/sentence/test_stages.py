@@ -179,7 +179,7 @@ def test_no_sentence_is_longer_than_the_network_takes(
         ("de", "Art. Nr. 7 und IBAN-Nr. DE8", "Artikelnummer 7 und IBAN-Nummer DE8"),
         ("de", "Ein Narr. Er ist Artikel-Nr", None),
         ("zh", "余额为-120.50元，−5℃至-3℃", "余额为 -120.50元，−5℃至 -3℃"),
-        ("zh", "2020年-2023年，5元-10元，和平-2021，F-16，3-5", None),
+        ("zh", "2020年-2023年，5元-10元，和平-2021，F-16，氦-3，3-5", None),
         ("en", "(misc. items, e.g. approx. 5)", "(various items, for example approximately 5)"),
         ("en", "such files, e.g.:", "such files, for example:"),
         ("en", "Set max.width. It is Max.5.", None),
