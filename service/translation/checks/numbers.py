@@ -22,7 +22,10 @@ _NUMBER = regex.compile(
 _IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
 _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")
 _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
-_PARTED = regex.compile(r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+:\d{2}+")
+_PARTED = regex.compile(
+    r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+:\d{2}+"
+    r"|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
+)
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千万亿萬億])")
 _MYRIADS = frozenset("万亿萬億")
 """Unlike 千 these are never a prefix of a unit."""
@@ -163,9 +166,11 @@ def _digits(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
 
 
 def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
-    is_time = ":" in text[start:end]
+    is_time = ":" in text[start:end] or text.count(".", start, end) == 1
     for match in regex.finditer(r"\d++", text, pos=start, endpos=end):
         value = Decimal(match.group())
+        if is_time and match.start() > start and not value:
+            continue  # 15:00 is 15 Uhr
         is_hour = is_time and match.start() == start and _is_afternoon(text, start, end)
         values = {value, value + 12} if is_hour else {value}
         if not is_time and len(match.group()) == 4:

@@ -16,6 +16,7 @@ from service.translation.alignment import AlignmentLink
 from service.translation.checks.numbers import has_minus
 from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.gendered import find_gendered
+from service.translation.sentence.hours import find_hours
 from service.translation.sentence.stages import Version
 
 _DAYS = {
@@ -66,17 +67,23 @@ _WORDS = {
         "Dez.": "Dezember",
         "Fa.": "Firma",
         "Feb.": "Februar",
+        r"Fr(?=\.\s\p{Lu}\p{Ll}).": "Frau",
         "Hbf.": "Hauptbahnhof",
+        "Hr.": "Herr",
         "Hrsg.": "Herausgeber",
         "Jan.": "Januar",
+        r"Jg(?=\.\s?\d).": "Jahrgang",
         "Jhd?t?.": "Jahrhundert",
         "Kap.": "Kapitel",
+        r"Kl(?=\.\s?\d).": "Klasse",
         r"Min(?<=[\d⟧]\s?Min).": "Minuten",
         "Mio.": "Millionen",
         "Mrd.": "Milliarden",
         "Nov.": "November",
         "Nr.": "Nummer",
         "Okt.": "Oktober",
+        r"Pers(?<=[\d⟧]\s?Pers).": "Personen",
+        "Pers.": "Person",
         "Pkt.": "Punkte",
         r"S(?=\.\s?\d).": "Seite",
         "Sek.": "Sekunden",
@@ -87,6 +94,7 @@ _WORDS = {
         "Tel.": "Telefon",
         "Tsd.": "tausend",
         "allg.": "allgemein",
+        "bes.": "besonders",
         "bspw.": "beispielsweise",
         "bzgl.": "bezüglich",
         "bzw.": "oder",
@@ -97,9 +105,11 @@ _WORDS = {
         "evtl.": "eventuell",
         "exkl.": "ohne",
         "geb.": "geboren",
+        "gegr.": "gegründet",
         "gem.": "gemäß",
         "gest.": "gestorben",
         "ggfs?.": "falls nötig",
+        "ggü.": "gegenüber",
         "i.A.": "im Auftrag",
         "i.d.R.": "in der Regel",
         "inkl.": "inklusive",
@@ -107,6 +117,7 @@ _WORDS = {
         "insg.": "insgesamt",
         "jährl.": "jährlich",
         "k.A.": "keine Angabe",
+        "lfd.": "laufende",
         "lt.": "laut",
         "m.E.": "meines Erachtens",
         "max.": "maximal",
@@ -117,7 +128,10 @@ _WORDS = {
         "o.g.": "oben genannte",
         "o.Ä.": "oder Ähnliches",
         "o.ä.": "oder Ähnliches",
+        "nachm.": "nachmittags",
+        "p.P.": "pro Person",
         "p.a.": "pro Jahr",
+        r"rd(?=\.\s\d).": "rund",
         "s.o.": "siehe oben",
         "s.u.": "siehe unten",
         "sog.": "sogenannte",
@@ -131,11 +145,14 @@ _WORDS = {
         "urspr.": "ursprünglich",
         "v.Chr.": "vor Christus",
         "v.a.": "vor allem",
+        "verh.": "verheiratet",
         "vermutl.": "vermutlich",
         "versch.": "verschiedene",
-        "vgl.": "vergleiche",
+        "vgl.": "siehe",
         "voraussichtl.": "voraussichtlich",
+        "vorm.": "vormittags",
         "z.B.": "zum Beispiel",
+        "z.Hd.": "zu Händen",
         "z.T.": "zum Teil",
         "z.Zt.": "zurzeit",
         "zzgl.": "und",
@@ -146,6 +163,7 @@ _WORDS = {
         "Apr.": "April",
         "Aug.": "August",
         "Dec.": "December",
+        r"Eqs?(?=\.\s\d).": "equation",
         "Feb.": "February",
         "Jan.": "January",
         r"Mar(?=\.\s\d).": "March",
@@ -156,6 +174,7 @@ _WORDS = {
         "appt.": "appointment",
         "avg.": "average",
         "bn.": "billion",
+        "cf.": "compare",
         r"ch(?=\.\s\d).": "chapter",
         "dept.": "department",
         "e.g.": "for example",
@@ -178,6 +197,7 @@ _WORDS = {
         r"p(?=\.\s\d).": "page",
         "pcs.": "pieces",
         "pct.": "percent",
+        "pkgs?.": "packages",
         r"pp(?=\.\s\d).": "pages",
         "qty.": "quantity",
         r"sec(?=\.\s\d).": "section",
@@ -185,6 +205,7 @@ _WORDS = {
         "temp.": "temperature",
         r"vol(?=\.\s\d).": "volume",
         "wks.": "weeks",
+        "yds.": "yards",
         "yrs.": "years",
     },
 }
@@ -252,6 +273,8 @@ class Spelled:
         return version._replace(text=copied.text, links=links)
 
     def _copies(self, target: str) -> list[Replacement]:
+        if not self._words:
+            return []
         words = "|".join({regex.escape(self.text[slice(*span)]) for span in self._words})
         pattern = regex.compile(rf"(?<![{_LETTERS}])(?:{words})(?![{_LETTERS}])")
         source, copies = list(pattern.finditer(self.text)), list(pattern.finditer(target))
@@ -268,7 +291,7 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     if language == "zh":
         signs = (sign for sign in _HAN_MINUS.finditer(text) if has_minus(text, sign.end()))
         found = [Replacement(*sign.span(), f" {sign.group()}") for sign in signs]
-        return spell(text, found) if found else None
+        return spell(text, [], found) if found else None
     known = _abbreviations(language)
     if known is None:
         return None
@@ -280,7 +303,8 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     found += (Replacement(*one.span(), _word(one, language)) for one in matches)
     if language == "de":
         found += (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
-    return spell(text, sorted(found)) if found else None
+    hours = [Replacement(*hour) for hour in find_hours(text, language)]
+    return spell(text, found, hours) if found or hours else None
 
 
 def enter_gendered(text: str, language: str) -> Spelled | None:
@@ -289,11 +313,12 @@ def enter_gendered(text: str, language: str) -> Spelled | None:
     return spell(text, found) if found else None
 
 
-def spell(text: str, found: Sequence[Replacement]) -> Spelled:
-    """The stage of a text with other words for some."""
-    spelled = Replaced(text, found)
+def spell(text: str, found: Sequence[Replacement], others: Sequence[Replacement] = ()) -> Spelled:
+    """The stage of a text with other words for some. `others`: what a translation may copy."""
+    replaced = sorted([*found, *others])
+    spelled = Replaced(text, replaced)
+    back = [Replacement(*spelled.span(start, end), text[start:end]) for start, end, _ in replaced]
     words = {Span(*spelled.span(start, end)): text[start:end] for start, end, _ in found}
-    back = [Replacement(*span, written) for span, written in words.items()]
     return Spelled(spelled.text, words, Replaced(spelled.text, back))
 
 

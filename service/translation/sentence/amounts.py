@@ -15,6 +15,7 @@ import regex
 
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
+from service.translation.sentence.hours import find_hours
 
 _MOST_DIGITS = 24
 _MOST_DECIMALS = 2
@@ -107,8 +108,15 @@ _DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
 def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
     """The numbers of a text, but for those that are a part of a word, months in Chinese, and what
-    only one of the languages writes so. Linear time."""
+    only one of the languages writes so; English hours as those of a whole day. Linear time."""
     text = with_known_digits(text)
+    hours = [Amount(*hour) for hour in find_hours(text, source)]
+    in_hours = {place for hour in hours for place in range(hour.start, hour.end)}
+    numbers = (one for one in _find_numbers(text, source, target) if one.start not in in_hours)
+    yield from sorted([*hours, *numbers])
+
+
+def _find_numbers(text: str, source: str, target: str) -> Iterator[Amount]:
     own, other = _WRITINGS.get(source), _WRITINGS.get(target)
     for match in _NUMBER.finditer(text):
         scale, end = None, match.end()
