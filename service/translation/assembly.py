@@ -10,6 +10,7 @@ from model.decoding.sentence import Hypothesis
 from model.text.words import words
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
+from service.translation.checks.dates import lost_dates
 from service.translation.checks.differences import (
     Check,
     check_omitted,
@@ -269,8 +270,8 @@ def _untranslated(sentence: Sentence) -> Version:
 
 def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJob) -> list[float]:
     """How much each translation lost: terms, Latin words if it keeps them, words between kept
-    strings, and numbers that only one side has, lost ones twice; LOST if a kept string was lost or
-    doubled."""
+    strings, dates, and numbers that only one side has, lost ones twice; LOST if a kept string was
+    lost or doubled."""
     has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
     numbers = find_numbers(sentence.text) if has_digits(sentence.text) else None
     faults = []
@@ -285,7 +286,8 @@ def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJ
             num_faults += 2 * lost_latin(sentence.text, version.text)
         if numbers is not None:
             lost, added = unmatched(numbers, find_numbers(version.text))
-            num_faults += 2 * len(lost) + len(added)
+            dates = lost_dates(sentence.text, version.text, (work.source, work.target))
+            num_faults += 2 * len(lost) + len(added) + 2 * len(dates)
         faults.append(num_faults)
     return faults
 

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import regex
 
+from service.translation.checks.dates import lost_dates
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.glossary import GlossaryEntry
 from service.translation.language.segmentation import is_spaced
@@ -58,7 +59,7 @@ def check_sentence(
     """
     before, after = _side(source), _side(target)
     found = [
-        _check_numbers(before, after),
+        _check_numbers(before, after, pair),
         *_check_kept(before, after),
         check_tags(*tags),
         _check_length(source, target, is_complete=is_complete),
@@ -107,8 +108,11 @@ def _side(text: str) -> _Side:
     return _Side(text, kept, " ".join([*rest, text[position:]]))
 
 
-def _check_numbers(source: _Side, target: _Side) -> Check | None:
-    return _difference("number", *unmatched(find_numbers(source.rest), find_numbers(target.rest)))
+def _check_numbers(source: _Side, target: _Side, pair: tuple[str, str]) -> Check | None:
+    """Dates of which all numbers are there count as one."""
+    lost, added = unmatched(find_numbers(source.rest), find_numbers(target.rest))
+    dates = [] if lost else lost_dates(source.rest, target.rest, pair)
+    return _difference("number", [*lost, *dates], added)
 
 
 def _check_kept(source: _Side, target: _Side) -> Iterator[Check | None]:

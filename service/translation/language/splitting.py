@@ -15,10 +15,14 @@ _CLOSING = r"[\p{Pf}\p{Pe}\"'」』]*"
 _SPACED_CLOSING = r"(?:»(?=[\s.,;:!?]|$)\s*)?"
 """A French closing quotation mark after the space before it; German » stands before a letter."""
 _BOUNDARIES = (
-    regex.compile(rf"(?:[。！？…؟।]|[.!?](?={_CLOSING}\s))+{_CLOSING}\s*{_SPACED_CLOSING}"),
+    regex.compile(
+        rf"(?:[。！？…؟।]|(?:[!?]|(?<=\p{{L}}{{4}}[\p{{Pf}}\p{{Pe}}\"'」』]?)\.)(?={_CLOSING}\s))+"
+        rf"{_CLOSING}\s*{_SPACED_CLOSING}"
+    ),
     regex.compile(rf"(?:[；：，、،]|[;:,](?={_CLOSING}\s)){_CLOSING}\s*"),
-    regex.compile(r"(?<!«)\s+"),
+    regex.compile(r"(?<!«|\d\.)\s+"),
 )
+"""A point inside a sentence is one of an ordinal or an abbreviation, unless it is behind a word."""
 _CONTINUATION = regex.compile(r"[!?;:]|»(?=[\s.,;:!?]|$)")
 """What no part begins with: French marks, which have a space before them."""
 _GRAPHEME = regex.compile(r"\X")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.sentence.hours import find_hours
@@ -108,12 +109,16 @@ _DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
 def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
     """The numbers of a text, but for those that are a part of a word, months in Chinese, and what
-    only one of the languages writes so; English hours as those of a whole day. Linear time."""
+    only one of the languages writes so; dates, and English hours as those of a whole day. Linear
+    time."""
     text = with_known_digits(text)
-    hours = [Amount(*hour) for hour in find_hours(text, source)]
-    in_hours = {place for hour in hours for place in range(hour.start, hour.end)}
-    numbers = (one for one in _find_numbers(text, source, target) if one.start not in in_hours)
-    yield from sorted([*hours, *numbers])
+    wholes = [Amount(*hour) for hour in find_hours(text, source)]
+    if target in DATED:
+        dates = find_dates(text, source)
+        wholes += (Amount(one.start, one.end, one.written(target)) for one in dates)
+    taken = {place for whole in wholes for place in range(whole.start, whole.end)}
+    numbers = (one for one in _find_numbers(text, source, target) if one.start not in taken)
+    yield from sorted([*wholes, *numbers])
 
 
 def _find_numbers(text: str, source: str, target: str) -> Iterator[Amount]:
