@@ -3,6 +3,7 @@ between them."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
@@ -136,13 +137,13 @@ class FlowCutter:
         is_beside_kept = MARK in flow.text[max(0, start - 1) : start] + flow.text[end : end + 1]
         is_as_written = not is_between or (text and is_beside_kept)
         spaced = text if is_as_written else spaced_gap(text, self._source, self._target)
-        if spaced != text:
-            num_closing = next((n for n, t in enumerate(tags) if not t.is_closing), len(tags))
-            yield from self._tag_items(tags[:num_closing])
-            yield spaced
-            yield from self._tag_items(tags[num_closing:])
+        closing = [*itertools.takewhile(lambda tag: tag.is_closing and tag.offset == start, tags)]
+        yield from self._tag_items(closing)
+        if len(spaced) < len(text):
+            yield from self._tag_items(tags[len(closing) :])
             return
-        for tag in tags:
+        yield spaced.removesuffix(text)
+        for tag in tags[len(closing) :]:
             yield from flow.spell(start, tag.offset)
             yield from self.items(tag.written)
             start = tag.offset

@@ -119,6 +119,22 @@ def test_a_prefix_begins_the_translation_of_a_marked_sentence(client: TestClient
     assert answer["translatedText"].replace("<b>", "").replace("</b>", "") == "So ONE TWO"
 
 
+@pytest.mark.parametrize(
+    ("text_format", "between"),
+    [
+        ("text", "I have {x} apples and {y} pears."),
+        ("html", "I have &amp; <b>many &copy;</b> of &lt;i&gt; <!-- a --> {x} now."),
+    ],
+)
+def test_what_stays_between_two_sentences_is_written_as_it_was(
+    client: TestClient, text_format: str, between: str
+) -> None:
+    """It is in the target language already, so only the space before it is new."""
+    q = f"你好世界。{between}你好世界。"
+    answer = by_json(client, q=q, source="zh", target="en", format=text_format)
+    assert answer["translatedText"] == q.replace("。I", "。 I")
+
+
 @pytest.fixture(scope="module")
 def large() -> Iterator[TestClient]:
     runner = FakeRunner(max_slots=16, max_rows=64, max_source_tokens=60)
