@@ -119,7 +119,7 @@ class FlowCutter:
     def _flow_items(self, flow: Flow) -> Iterator[Item]:
         is_in_caps = is_in_capitals(flow.text)
         position = num_tags = 0
-        for start, end in _sentence_spans(self._cut(_with_signs(flow), is_in_caps)):
+        for start, end in self._spans(flow, is_in_caps):
             first, last = _tags_inside(flow, start, end)
             first = max(first, num_tags)
             between = flow.tags[num_tags:first]
@@ -127,6 +127,17 @@ class FlowCutter:
             yield self._sentence(flow, Span(start, end), flow.tags[first:last], is_in_caps)
             position, num_tags = end, max(first, last)
         yield from self._gap(flow, position, len(flow.text), flow.tags[num_tags:])
+
+    def _spans(self, flow: Flow, is_in_caps: bool) -> Iterator[Span]:
+        """Where the sentences are. One with a sign inside is cut once more with the sign's mark,
+        since a network tells only so many marks apart."""
+        text = _with_signs(flow)
+        for start, end in _sentence_spans(self._cut(text, is_in_caps)):
+            if (marked := flow.text[start:end]) == text[start:end]:
+                yield Span(start, end)
+                continue
+            for first, last in _sentence_spans(self._cut(marked, is_in_caps)):
+                yield Span(start + first, start + last)
 
     def _gap(
         self, flow: Flow, start: int, end: int, tags: Sequence[Tag], *, is_between: bool = False

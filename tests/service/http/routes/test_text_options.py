@@ -135,6 +135,13 @@ def test_what_stays_between_two_sentences_is_written_as_it_was(
     assert answer["translatedText"] == q.replace("。I", "。 I")
 
 
+def test_a_sentence_with_signs_inside_has_no_more_marks_than_the_network_tells_apart(
+    client: TestClient,
+) -> None:
+    q = "SET {A} OR {B} OR [X] OR {C} OR {D} OR → OR {E} OR [ ] OR {F} OR [X] TO GO"
+    assert by_json(client, q=q, keep=["→"])["translatedText"] == q
+
+
 @pytest.fixture(scope="module")
 def large() -> Iterator[TestClient]:
     runner = FakeRunner(max_slots=16, max_rows=64, max_source_tokens=60)
