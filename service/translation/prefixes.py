@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from service.errors import InvalidField, shown
 from service.translation.job import ModelJob
 from service.translation.markup.flow import MARK
+from service.translation.sentence.carriers import Carriers
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
@@ -28,12 +29,20 @@ class Prefixes:
                 raise InvalidField(f"target_prefix must not have U+FFFC, got {shown(prefix)}")
         self._options, self._max_target_tokens = work.options, max_target_tokens
         self._start = start
-        found = tokenizer.encode_target_batch(work.job.prefixes) if work.job.prefixes else []
-        self._ids = [(*self._start, *ids) for ids in found]
+        self._tokenizer, self._texts = tokenizer, work.job.prefixes
+        self._ids = [*map(self._encoded, self._texts)]
 
-    def of(self, number: int) -> tuple[int, ...]:
-        """Those of the sentence with this number."""
-        return self._ids[number] if number < len(self._ids) else self._start
+    def of(self, number: int, carriers: Carriers | None = None) -> tuple[int, ...]:
+        """Those of the sentence with this number, whose kept strings have these carriers."""
+        if number >= len(self._ids):
+            return self._start
+        text = self._texts[number]
+        carried = carriers.carried(text) if carriers else text
+        return self._ids[number] if carried == text else self._encoded(carried)
+
+    def _encoded(self, text: str) -> tuple[int, ...]:
+        (ids,) = self._tokenizer.encode_target_batch([text])
+        return *self._start, *ids
 
     def require_few(self, num_sentences: int) -> None:
         """Raise InvalidField if a prefix has no sentence."""
@@ -44,15 +53,16 @@ class Prefixes:
 
     def require_possible(self) -> None:
         """Raise InvalidField if they do not fit for any text."""
-        self.require_room([_UNLIMITED] * max(1, len(self._ids)))
+        self.require_room((_UNLIMITED, ids) for ids in self._ids or [self._start])
 
-    def require_room(self, source_lengths: Iterable[int]) -> None:
-        """Raise InvalidField unless each has fewer tokens than its translation may have, so that
-        the end token fits too. Lengths are in tokens."""
-        for number, length in enumerate(source_lengths):
+    def require_room(self, sentences: Iterable[tuple[int, Sequence[int]]]) -> None:
+        """Raise InvalidField unless the beginning of each has fewer tokens than its translation may
+        have, so that the end token fits too. `sentences`: their lengths in tokens, and the ids that
+        their translations begin with."""
+        for number, (length, ids) in enumerate(sentences):
             limit = min(self._options.target_limit(length), self._max_target_tokens)
-            if len(self.of(number)) >= limit:
-                num_tokens = len(self.of(number)) - len(self._start)
+            if len(ids) >= limit:
+                num_tokens = len(ids) - len(self._start)
                 where = f" for sentence {number + 1}" if num_tokens and len(self._ids) > 1 else ""
                 raise InvalidField(self._no_room(num_tokens, limit) + where)
 

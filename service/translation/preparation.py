@@ -3,6 +3,7 @@ enter their stages."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from collections.abc import Iterator, Sequence
@@ -101,12 +102,17 @@ class Preparation:
         if prefixes is None:
             return documents, [self._entrance.enter(sentence, ()) for sentence in sentences]
         prefixes.require_few(len(sentences))
-        entries = [
-            self._entrance.enter(sentence, prefixes.of(number))
-            for number, sentence in enumerate(sentences)
-        ]
-        prefixes.require_room(len(entry.source.ids) for entry in entries)
+        entries = [self._begun(one, prefixes, number) for number, one in enumerate(sentences)]
+        prefixes.require_room((len(entry.source.ids), entry.source.prefix) for entry in entries)
         return documents, entries
+
+    def _begun(self, sentence: Sentence, prefixes: Prefixes, number: int) -> Entry:
+        """A sentence that enters with its prefix, whose kept strings get carriers, too."""
+        entry = self._entrance.enter(sentence, prefixes.of(number))
+        if (carriers := entry.carriers) is None:
+            return entry
+        source = dataclasses.replace(entry.source, prefix=prefixes.of(number, carriers))
+        return dataclasses.replace(entry, source=source)
 
     def _prefixes(self) -> Prefixes | None:
         """None: no translation has a required beginning."""

@@ -20,7 +20,7 @@ from model.text.reserved import placeholder
 from service.translation.alignment import AlignmentLink
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
-from service.translation.placeholders import occurs
+from service.translation.placeholders import KeptStrings, occurs
 from service.translation.sentence.amounts import Amount
 from service.translation.sentence.stages import Version
 
@@ -132,6 +132,18 @@ class Carriers:
         ]
         order = [marks.index(slot) for slot in found]
         return version._replace(text=marked.text, links=moved, order=order)
+
+    def carried(self, prefix: str) -> str:
+        """The beginning of a translation with the carriers of the kept strings that it has."""
+        free: dict[str, list[str]] = {}
+        for kept, spelling in zip(self._kept, self.spellings, strict=False):
+            free.setdefault(kept, []).append(spelling)
+        replacements = [Replacement(0, 0, "")]
+        for span in KeptStrings(filter(None, free)).find(prefix):
+            own = free[prefix[slice(*span)]]
+            if own and span.start >= replacements[-1].end:
+                replacements.append(Replacement(*span, own.pop(0)))
+        return Replaced(prefix, replacements).text
 
     def completed(self, target: str) -> str:
         """A translation with each carrier once: the first one counts, others leave with the space

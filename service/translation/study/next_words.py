@@ -117,8 +117,6 @@ class NextWordFinder:
         part = place.part.rstrip()
         if sentence.is_in_capitals:
             part = in_sentence_case(part)
-        for kept, spelling in _carried(sentence, entries[place.number]):
-            part = part.replace(kept, spelling)
         job = dataclasses.replace(work.job, prefixes=[*[""] * place.number, part])
         (document,), entries = self.preparation(dataclasses.replace(work, job=job)).prepare()
         return document, entries, place

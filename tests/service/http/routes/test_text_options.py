@@ -119,6 +119,12 @@ def test_a_prefix_begins_the_translation_of_a_marked_sentence(client: TestClient
     assert answer["translatedText"].replace("<b>", "").replace("</b>", "") == "So ONE TWO"
 
 
+def test_a_prefix_may_have_kept_strings(client: TestClient, runner: FakeRunner) -> None:
+    runner.garbled = {"OPEN 40713": ""}
+    answer = by_json(client, q="open {a} now", target_prefix="So {a}")
+    assert answer["translatedText"] == "So {a} NOW"
+
+
 @pytest.mark.parametrize(
     ("text_format", "between"),
     [

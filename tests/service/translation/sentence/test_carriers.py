@@ -153,6 +153,13 @@ def test_a_translation_is_completed_with_what_it_lost() -> None:
     assert carried.leave(Version(completed)) is not None
 
 
+def test_the_kept_strings_of_a_beginning_get_their_carriers_in_order() -> None:
+    kept = ["{a}", "a", "{a}", ""]
+    carried = enter_carriers(f"{MARK} or {MARK} or {MARK} {MARK}", ("en", "de"), 16, kept)
+    assert carried is not None
+    assert carried.carried("Das a, {a} und {a}, {a}") == "Das ⟦1⟧, ⟦0⟧ und ⟦2⟧, {a}"
+
+
 TEXTS = st.text(
     st.sampled_from("ab€♪★✓①²½←° .,\nñŁд你喆«»❤\ufe0f👩\u200d🇩1\u20e3e\u0301$|<")
     | st.characters(exclude_categories=["Cs"]),
