@@ -86,14 +86,14 @@ class Inspector:
             search = await self._search(sentences[0], sentence)
             described = dataclasses.replace(sentence, search=search)
         else:
-            attention = await self._attention(work, sentence)
+            attention = await self._attention(sentences[0].ids, sentence)
             described = dataclasses.replace(sentence, attention=attention)
         replaced = dataclasses.replace(result, sentences=[described])
         return [replaced if other is result else other for other in results]
 
-    async def _attention(self, work: ModelJob, sentence: SentenceDetail) -> Attention:
+    async def _attention(self, source: Sequence[int], sentence: SentenceDetail) -> Attention:
+        """`source`: the ids that the network read, with carriers for kept strings."""
         assert self._model.compute is not None
-        source = self._tokenizer.encode_source(sentence.source, work.target, work.source)
         target = list(sentence.ids)
         tokens = list(self._tokenizer.pieces(target))
         if sentence.finish_reason == "stop":

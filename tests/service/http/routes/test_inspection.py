@@ -42,6 +42,11 @@ def test_the_attention_of_a_sentence_has_rows_and_columns_with_names(client: Tes
     assert streamed["attention"] == found
 
 
+def test_attention_is_of_what_the_network_read(client: TestClient) -> None:
+    (sentence,) = by_json(client, **{**BODY, "q": "See {a}"})["details"][0]["sentences"]
+    assert "".join(sentence["attention"]["source_tokens"]) == "\x01See 40713\x02"
+
+
 @pytest.mark.parametrize(
     ("text", "count"), [("Hi. Ho.", 2), ("", 0), ("1234", 0), (["Hi.", "Ho."], 2)]
 )
