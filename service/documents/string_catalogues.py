@@ -25,6 +25,8 @@ from service.documents.segments import (
 )
 
 _LAYOUT = regex.compile(r"\s*+\{(?P<space>\s*+)\"(?:[^\"\\]++|\\[\s\S])*+\"(?P<colon>\s*+:\s*+)")
+_SURROGATE = regex.compile(r"[\ud800-\udfff]")
+"""Half of a pair: it is no text, and JSON writes it as an escape only."""
 _MARK = "\0"
 _MARKED = json.dumps(_MARK)
 
@@ -96,6 +98,7 @@ class _Writer:
         written = json.dumps(
             value, ensure_ascii=False, indent=indent, separators=(",", self._colon)
         )
+        written = _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
         return written.replace("\n", self._line(depth))
 
     def _line(self, depth: int) -> str:
@@ -131,9 +134,9 @@ def _marked(localization: Mapping[str, Any], texts: list[str]) -> dict[str, Any]
     for name, value in localization.items():
         if name == "stringUnit":
             text = value["value"]
-            if is_worded(text):
+            if is_text := is_worded(text) and not _SURROGATE.search(text):
                 texts.append(text)
-            copy[name] = {"state": "needs_review", "value": _MARK if is_worded(text) else text}
+            copy[name] = {"state": "needs_review", "value": _MARK if is_text else text}
         else:
             copy[name] = _marked(value, texts) if isinstance(value, dict) else value
     return copy

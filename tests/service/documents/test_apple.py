@@ -116,6 +116,15 @@ def test_what_is_done_or_not_to_be_translated_stays(entry: dict[str, Any]) -> No
     assert texts_of("a.xcstrings", _catalogue({"A text": entry, "42": {}})) == []
 
 
+def test_half_of_a_pair_of_surrogates_is_no_text_and_stays_an_escape() -> None:
+    forms = {"one": _unit("A \ud83d day"), "other": _unit("Days")}
+    content = _catalogue({"B \ud83d": {}, "days": {"localizations": {"en": {"plural": forms}}}})
+    read = json.loads(translated("a.xcstrings", content))["strings"]
+    new = read["days"]["localizations"]["de"]["plural"]
+    assert [new[form]["stringUnit"]["value"] for form in forms] == ["A \ud83d day", "DAYS"]
+    assert read["B \ud83d"] == {}
+
+
 def test_with_replaces_a_localization_is_written_anew() -> None:
     content = _catalogue({"A text": {"localizations": {"de": _unit("a")}}})
     done = translated("a.xcstrings", content, replace(OPTIONS, replaces=True))
