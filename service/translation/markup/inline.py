@@ -63,6 +63,7 @@ _CHOICE = regex.compile(r"\s*+\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)
 _NO_WORDS = regex.compile(r"(?:[^\p{L}{}]++|\{\s*+\w++\s*+(?:,\s*+\w++\s*+)?\})*+")
 """What may stand beside choices: signs and placeholders."""
 _BRACE, _NUMBER, _BRANCH_DEPTH = regex.compile(r"[{}]"), regex.compile("#"), 2
+_MOST_DEPTH = 32
 _MARK = regex.compile(
     r"""(?<!⟦)(?P<left><)(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?P<empty>/)?>
     |(?P<left>&lt;)(?P<end>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>&\n]*+)?(?P<empty>/)?&gt;
@@ -146,11 +147,14 @@ def _end_of(pattern: regex.Pattern[str], text: str, start: int) -> int:
 
 
 def _branches(text: str, start: int) -> tuple[list[Span], int]:
-    """Those of the choice that begins at `start`, and where it ends, 0 if it does not."""
+    """Those of the choice that begins at `start`, and where it ends, 0 if it does not, or has more
+    choices in each other than any message."""
     depth = begin = 0
     found = []
     for match in _BRACE.finditer(text, start):
         depth += 1 if match.group() == "{" else -1
+        if depth > _MOST_DEPTH:
+            break
         if match.group() == "{" and depth == _BRANCH_DEPTH:
             begin = match.end()
         elif match.group() == "}" and depth == _BRANCH_DEPTH - 1:

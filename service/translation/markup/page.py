@@ -205,7 +205,8 @@ class _Page:
         """The first character of the flow's text from this token on; "" at its end."""
         for token in self._tokens[index : index + MOST_TAGS]:
             if token.kind is Kind.TEXT:
-                return html.unescape(self._source[token.start : min(token.end, token.start + 9)])[0]
+                (run, *_) = read_runs(self._source[token.start : min(token.end, token.start + 9)])
+                return (run.read or run.written)[0]
             if token.kind is not Kind.OTHER and token.name not in self._inline:
                 break
         return ""

@@ -6,12 +6,13 @@ import functools
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from service.translation.markup.coded_text import TextPart
+from service.translation.markup.elements import is_block
 from service.translation.markup.flow import MARK, Flow
-from service.translation.markup.inline import text_flow
+from service.translation.markup.inline import message_branches, text_flow
 from service.translation.markup.page import take_apart
 from service.translation.placeholders import KeptStrings, find_kept
 from tests.service.translation.code_tokens import MARKS, NAMED_MARKS
@@ -55,6 +56,7 @@ def source_of(parts: Sequence[TextPart | Flow]) -> str:
 @settings(deadline=None, max_examples=400)
 @given(st.one_of(PAGES, MARKUP, st.text(max_size=40)))
 @example("<Q>0<</Q><Q>0")
+@example("0 <i></i>&#1;")
 def test_the_parts_spell_the_page(source: str) -> None:
     found = source_of(take_apart(source))
     assert found.replace('"', "") == source.replace('"', "")
@@ -143,6 +145,12 @@ def test_the_branches_of_a_message_are_texts(message: str, expected: list[str]) 
     assert branches_of(flow) == expected
 
 
+def test_a_message_of_choices_in_each_other_without_end_has_no_branches() -> None:
+    message = "{n, plural, other {" * 2000 + "a" + "}}" * 2000
+    assert message_branches(message) == []
+    assert len(branches_of(text_flow("{n, plural, other {" * 9 + "a" + "}}" * 9))) == 1
+
+
 @pytest.mark.parametrize(
     ("source", "text"),
     [
@@ -224,6 +232,7 @@ def test_two_marks_that_touch_the_words_between_them_are_tags(
 def test_without_spaces_between_words_marks_that_say_their_end_are_tags(
     marks: tuple[str, str],
 ) -> None:
+    assume(not is_block(marks[0].strip("<>")))
     text, tags, _ = parts(f"请阅读{marks[0]}条款{marks[1]}。", is_spaced=False)
     assert (text, tags) == ("请阅读条款。", [(3, marks[0]), (5, marks[1])])
 
