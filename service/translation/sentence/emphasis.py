@@ -75,8 +75,11 @@ class Emphasis:
             span = Span(link.source_start, link.source_end)
             if span in self._words and (span not in best or link.weight > best[span].weight):
                 best[span] = link
-        emphasised = sorted({Span(link.target_start, link.target_end) for link in best.values()})
-        capitals = [Replacement(*s, in_capitals(version.text[slice(*s)])) for s in emphasised]
+        emphasised = {Span(link.target_start, link.target_end) for link in best.values()}
+        capitals: list[Replacement] = []
+        for span in sorted(emphasised):  # an abbreviation is inside the word that it begins
+            if not capitals or span.start >= capitals[-1].end:
+                capitals.append(Replacement(*span, in_capitals(version.text[slice(*span)])))
         replaced = Replaced(version.text, capitals)
         links = [
             AlignmentLink(*link[:2], *replaced.span(*link[2:4]), link.weight)

@@ -321,6 +321,14 @@ def test_an_abbreviation_is_linked_to_its_translation() -> None:
     assert linked(version, "3 Mrd. Euro z. B.") == [("Mrd.", "billion"), ("z. B", "example")]
 
 
+def test_an_emphasised_word_that_begins_with_an_abbreviation_is_there_once() -> None:
+    stage = enter_emphasis("This is VERY IMPORTANT", "en", lambda word: word.isupper() + 1)
+    assert stage is not None
+    source = [(8, 12), (13, 22)]
+    links = [AlignmentLink(*a, *b, 1.0) for a, b in zip(source, [(0, 4), (0, 6)], strict=True)]
+    assert stage.leave(Version("z.B.-s da", links)).text == "Z.B.-s da"
+
+
 @given(st.text(st.sampled_from("abß Éé'I1"), min_size=1, max_size=12))
 @pytest.mark.parametrize("enter", [enter_capitals, enter_title])
 def test_case_changes_case_only(enter: type[Stage], text: str) -> None:
