@@ -55,8 +55,8 @@ class LineCorpus:
                 record = next(records, None)
                 if record is None or not self._is_of(record, line):
                     raise ValueError(
-                        f"record {self.num_done} of the output is not that of {self._source.name}; "
-                        "name another output"
+                        f"record {self.num_done} of the output is not that of {self._source.name}, "
+                        "or has other fields; name another output"
                     )
                 if record.fixed is None:
                     self.num_failed += self._format.has_failed(record, line)

@@ -83,7 +83,7 @@ class LineFormat(ABC):
 
     @abstractmethod
     def is_of(self, record: Record, written: bytes) -> bool:
-        """Whether a written line may be that of the record."""
+        """Whether a written line may be that of the record, with the fields to add."""
 
     @abstractmethod
     def has_failed(self, record: Record, written: bytes) -> bool:
@@ -147,10 +147,21 @@ class JsonLines(LineFormat):
         return _open_object(record.line) + json.dumps(added, ensure_ascii=False)[1:].encode()
 
     def is_of(self, record: Record, written: bytes) -> bool:
-        return written.startswith(_open_object(record.line))
+        names = self._added(record, written) - {self._columns.error}
+        return names == {self._columns.translation, *self._columns.extra}
 
     def has_failed(self, record: Record, written: bytes) -> bool:
-        return self._columns.error in json.loads(written)
+        return self._columns.error in self._added(record, written)
+
+    def _added(self, record: Record, written: bytes) -> set[str]:
+        """The fields of a written line behind those of the record."""
+        kept = _open_object(record.line)
+        if not written.startswith(kept):
+            return set()
+        try:
+            return {*_json_object(b"{" + written[len(kept) :])}
+        except ValueError:
+            return set()
 
 
 class TabbedLines(LineFormat):
@@ -199,7 +210,8 @@ class TabbedLines(LineFormat):
         return b"\t".join([record.line, *(cell.encode() for cell in added)])
 
     def is_of(self, record: Record, written: bytes) -> bool:
-        return written.startswith(record.line + b"\t")
+        num_cells = record.line.count(b"\t") + 1 + len(self._columns.extra)
+        return written.startswith(record.line + b"\t") and written.count(b"\t") == num_cells
 
     def has_failed(self, record: Record, written: bytes) -> bool:
         translation = written[len(record.line) + 1 :].split(b"\t")[0]
@@ -209,7 +221,7 @@ class TabbedLines(LineFormat):
 def _json_object(line: bytes) -> dict[str, object]:
     """Raises ValueError."""
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode("utf-8-sig"))  # else it may be any Unicode encoding
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON: {error}") from error
     except RecursionError as error:

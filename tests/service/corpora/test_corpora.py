@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import io
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -122,6 +124,7 @@ def test_a_line_that_is_no_object_with_a_text_says_why(tmp_path: Path) -> None:
         b"[" * 100_000: "deep",
         b'{"text": "\\ud800"}': "UTF-8",
         b'{"text": "\xff"}': "UTF-8",
+        '{"text": "a"}'.encode("utf-16"): "UTF-8",
         b'{"text": "bad"}': "it is bad",
     }
     for reason, line in zip(
@@ -167,6 +170,33 @@ def test_an_output_of_something_else_is_refused(tmp_path: Path) -> None:
         assert output.read_bytes() == written
     with pytest.raises(ValueError, match="is the output too"):
         run(source, source, options("jsonl", resume=True))
+
+
+@pytest.mark.parametrize(
+    ("corpus_format", "given", "changed"),
+    [
+        ("jsonl", b'{"text": "a"}\n', {"into": "de"}),
+        ("jsonl", b"[\n", {"score": True}),
+        ("jsonl", b"{}\n", {"checks": True}),
+        ("tsv", b"text\na\n", {"into": "de"}),
+        ("tsv", b"a\n", {"score": True, "field": "1"}),
+        ("tsv", b"a\n", {"checks": True, "field": "1"}),
+    ],
+)
+def test_an_output_with_other_fields_is_refused(
+    corpus_format: str, given: bytes, changed: dict[str, Any], tmp_path: Path
+) -> None:
+    source, output = tmp_path / "source", tmp_path / "output"
+    source.write_bytes(given)
+    first, second = options(corpus_format), options(corpus_format, **changed)
+    for before, after in ((first, second), (second, first)):
+        before, after = (dataclasses.replace(one, field=second.field) for one in (before, after))
+        output.unlink(missing_ok=True)
+        run(source, output, before)
+        whole = output.read_bytes()
+        with pytest.raises(ValueError, match="record 1 of the output is not"):
+            run(source, output, dataclasses.replace(after, resume=True))
+        assert output.read_bytes() == whole
 
 
 def test_rows_of_something_else_are_refused(tmp_path: Path) -> None:
