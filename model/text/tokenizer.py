@@ -19,7 +19,7 @@ from model.text.reserved import BRACKET, reserved_pieces
 from model.text.spans import NOWHERE, Span, char_spans, token_spans
 from model.text.tokenizer_config import TokenizerConfig, TokenizerError, language_tag
 
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_NO_TEXT = re.compile("[\N{OBJECT REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}]")
 _COPIED = re.compile("[⟦⟧\ue000-\uf8ff\U000f0000-\U0010ffff]")
 """Brackets of reserved pieces, and private use."""
 _MOST_VOCABULARY_BYTES = 2**28
@@ -189,10 +189,10 @@ class Tokenizer:
 
     def control_ids(self) -> list[int]:
         """Target ids that must never be generated: pad, bos, unknown, the language tags, and text
-        with U+FFFD, which marks lost characters."""
+        with U+FFFD, which marks lost characters, or U+FFFC, which stands for an object."""
         silent = [token for token in self._target.silent_ids if token != self._target.eos_id]
         texts = enumerate(self._target.texts)
-        return silent + [token for token, text in texts if _REPLACEMENT in text]
+        return silent + [token for token, text in texts if _NO_TEXT.search(text)]
 
     def byte_ids(self) -> dict[int, int]:
         """Target ids that spell one UTF-8 byte each, and their bytes."""

@@ -154,6 +154,6 @@ def test_characters_can_be_spelled_but_those_lost_or_copied_and_nothing_else() -
 
 
 def is_free(text: str) -> bool:
-    """Whether it has no U+FFFD, and nothing that is only copied."""
+    """Whether it has neither U+FFFC nor U+FFFD, and nothing that is only copied."""
     copied = (code in COPIED for code in map(ord, text))
-    return REPLACEMENT not in text and not any(copied)
+    return {"\ufffc", REPLACEMENT}.isdisjoint(text) and not any(copied)

@@ -72,17 +72,17 @@ def test_the_tag_comes_first_and_eos_last(tiny_tokenizer: Tokenizer, language: s
     assert tiny_tokenizer.pieces([ids[0]]) == [language_tag(language)]
 
 
-def test_a_piece_of_lost_text_is_never_generated_and_one_of_private_use_only_copied(
+def test_a_piece_that_is_no_text_is_never_generated_and_one_of_private_use_only_copied(
     tiny_tokenizer_file: Path,
 ) -> None:
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁a", "b\ue000", "\U0010fffd", "\uf900"]
-    pieces.append("b\N{REPLACEMENT CHARACTER}")
+    pieces += ["b\N{REPLACEMENT CHARACTER}", "\N{OBJECT REPLACEMENT CHARACTER}"]
     (tiny_tokenizer_file.parent / "pieces.json").write_text(json.dumps(pieces), encoding="utf-8")
     name = tiny_tokenizer_file.name
     own = TokenizerConfig(name, name, target_vocabulary="pieces.json")
     both = dataclasses.replace(own, source_vocabulary="pieces.json")
     found = [Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, one) for one in (own, both)]
-    assert [one.control_ids() for one in found] == [[0, 1, 3, 8]] * 2
+    assert [one.control_ids() for one in found] == [[0, 1, 3, 8, 9]] * 2
     assert [one.copied_ids() for one in found] == [{5: None, 6: None}, {5: 5, 6: 6}]
 
 
