@@ -72,7 +72,7 @@ def named_encoding(content: bytes, charset: regex.Pattern[str]) -> str | None:
         if _ASCII.decode(name) != _ASCII.decode("ascii"):
             return None
         text = content.decode(name)
-    except (LookupError, UnicodeError):
+    except (LookupError, ValueError):
         return None
     is_other = name == "utf-8" or _CONTROLS.search(text) or text.encode(name) != content
     return None if is_other or (not content.isascii() and _is_utf_8(content)) else name

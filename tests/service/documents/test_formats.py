@@ -259,6 +259,7 @@ OTHERS = {
     "a.csv": [b'a,b\nc,"d\n'],
     "a.eml": [b"", b"just text", b"a: b\n\ntext", b"<p>From:</p>"],
     "a.xlf": [XLIFF_3, XLIFF_3.replace(b"3.0", b"")],
+    "a.xml": [b"<?xml version='1.0' encoding='latin\0'?><resources/>"],
     "a.pdf": [b"", b"%PDF-1.4", b"%PDF-1.7\n1 0 obj<</Type/Catalog>>", pdf()],
 }
 
