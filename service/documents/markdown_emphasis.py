@@ -36,13 +36,13 @@ class MarkOrText(NamedTuple):
 
 def emphasis(opening: str, inner: str, closing: str, name: str) -> tuple[MarkOrText, MarkOrText]:
     """The marks around what the source emphasises."""
-    bare = [char not in _MOVABLE + _BRACKETS for char in (inner[0], inner[-1])]
+    bare = [char not in _MOVABLE + _BRACKETS for char in (inner[:1], inner[-1:])]
     return MarkOrText(opening, "open", name, bare[0]), MarkOrText(closing, "close", name, bare[1])
 
 
 def settled(pieces: Sequence[MarkOrText]) -> Sequence[MarkOrText]:
     """The pieces with all emphasis and code as CommonMark reads it, and none around nothing."""
-    pieces = _apart(pieces)
+    pieces = _apart(piece for piece in pieces if piece.written)  # a stop may be written as nothing
     for _ in range(_ROUNDS):
         for step in (_spaced, _trimmed, _parted):
             pieces = _mirrored(step(_mirrored(step(pieces))))
