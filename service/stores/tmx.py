@@ -102,6 +102,8 @@ class _Reader:
             self._parser.Parse(chunk, is_last)
         except xml.parsers.expat.ExpatError as error:
             raise InvalidDocument(f"it is no valid XML: {error}") from error
+        except (LookupError, ValueError) as error:  # expat asks Python for other encodings
+            raise InvalidDocument(f"save it as UTF-8; its encoding is not read: {error}") from error
         self._num_bytes += len(chunk)
         if self._num_bytes - self._parser.CurrentByteIndex > _MAX_TOKEN:
             raise self._refused(f"a tag or comment has more than {_MAX_TOKEN} bytes")

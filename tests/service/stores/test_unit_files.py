@@ -107,6 +107,8 @@ def test_a_variant_of_a_language_is_the_language(
     [
         ("", "no valid XML"),
         ("<tmx><body>", "no valid XML"),
+        ("<?xml version='1.0' encoding='gb2312'?><tmx/>", "save it as UTF-8.*multi-byte"),
+        ("<?xml version='1.0' encoding='other'?><tmx/>", "save it as UTF-8.*other"),
         ("<html/>", "must be TMX, got an element 'html'"),
         ('<!DOCTYPE tmx [<!ENTITY a "b">]><tmx>&a;</tmx>', "must not declare"),
         (
