@@ -44,6 +44,10 @@ _WHOLE = regex.compile(
     r"\s*+(?:#~\s*+)?(?:msg\w++(?:\[[0-9]{1,3}\])?\s*+)?\"(?:[^\"\\]++|\\.)*+\"\s*+"
 )
 _CHARSET = regex.compile(r"(?<=\"Content-Type:[^\n\"]*charset=)[\w.:-]++")
+_LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+"""What polib takes for line ends, but gettext does not."""
+_STAND_INS = "".join(chr(0xFDD0 + place) for place in range(len(_LINE_ENDS)))
+"""For them, characters that no text has."""
 _WIDTH = 77
 _LINE = regex.compile(r"(?:[^\\\n\r]++|\\(?:\r\n|[\s\S])|\\\Z)*+(?:\r\n|\n|\r|\Z)")
 _COMMENT = regex.compile(r"[ \t\f]*+[#!][^\n\r]*+(?:\r\n|\n|\r|\Z)")
@@ -69,8 +73,9 @@ def parse_po(content: bytes, options: FileOptions) -> TextFile:
     and the header but for what a template leaves open."""
     decoded = decode(content, options.source, _po_in_utf_8, _CHARSET)
     text = decoded.text
-    starts = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
-    entries = [entry for entry in _po_entries(text) if entry.msgid and not entry.obsolete]
+    read = text.translate(str.maketrans(_LINE_ENDS, _STAND_INS))
+    starts = [0, *itertools.accumulate(map(len, read.splitlines(keepends=True)))]
+    entries = [entry for entry in _po_entries(read) if entry.msgid and not entry.obsolete]
     is_begun = not options.replaces and any(map(_po_is_begun, entries))
     has_plurals = any(entry.msgid_plural for entry in entries)
     header = read_header(text, options.target, is_begun=is_begun, has_plurals=has_plurals)
@@ -131,7 +136,8 @@ class _PoFiller(NamedTuple):
                 span, before = spans[form], ""
             if has_letters(source) and (self.replaces or not done.get(form)):
                 spelling = functools.partial(_po_strings, self.line_end, before)
-                yield Place(*span, Segment(source), spelling, is_filled=True)
+                text = source.translate(str.maketrans(_STAND_INS, _LINE_ENDS))
+                yield Place(*span, Segment(text), spelling, is_filled=True)
         if wanted < len(spans):
             yield Edit(spans[wanted - 1][1], last, "")
 

@@ -71,6 +71,16 @@ def test_long_and_many_lines_are_wrapped_as_gettext_does(line_end: str) -> None:
     assert done.count(line_end) == done.count("\n")
 
 
+@pytest.mark.parametrize("sign", [*"\x0b\x0c\x1c\x85\u2028\u2029"])
+def test_only_what_gettext_takes_for_a_line_end_is_one(sign: str) -> None:
+    source = f'msgid "a{sign}b"\nmsgstr ""\n\nmsgid "c"\nmsgstr ""\n'
+    parsed = parse_file(source.encode(), "a.po", OPTIONS)
+    assert [segment.text for segment in parsed.segments] == [f"a{sign}b", "c"]
+    written = parsed.write(["d", f"e{sign}f"])
+    replaced = parse_file(written, "a.po", replace(OPTIONS, replaces=True))
+    assert [segment.text for segment in replaced.segments] == [f"a{sign}b", "c"]
+
+
 def test_a_file_named_in_a_catalogue_is_not_opened(tmp_path: Path) -> None:
     path = tmp_path / "secret\n"
     path.write_text('msgid "secret"\nmsgstr ""\n')
