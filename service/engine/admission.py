@@ -5,31 +5,36 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Collection
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from service.engine.sentence_task import EngineRequest, SentenceTask
 
 _MOST_TOLD = 100
 
 
-class Crowd(NamedTuple):
-    """What waits if it is at least half of what may. `room`: of how many more requests of one
-    sentence a client's may wait, for at most 100 of the clients that wait; `room_of_others`: of
-    a client that does not."""
+@dataclass
+class Crowd:
+    """What waits if it is at least half of what may. `num_requests`: of each client that waits, for
+    at most 100 of the `num_clients`."""
 
     num_sentences: int
     max_sentences: int
-    room: dict[str, int]
-    room_of_others: int
+    num_clients: int
+    num_requests: dict[str, int]
 
     def why_full(self, client: str) -> str:
         """Why not one more sentence of a client may wait; empty if it may, as far as is known."""
-        if self.room.get(client, self.room_of_others) > 0:
+        waiting, limit = self.num_sentences, self.max_sentences
+        num_told = len(self.num_requests) + (client not in self.num_requests)
+        num_shares = max(self.num_clients, num_told) * (self.num_requests.get(client, 0) + 1)
+        if waiting < limit or num_shares <= limit:
             return ""
-        return _why_full("sentences", 1, self.num_sentences, self.max_sentences)
+        return _why_full("sentences", 1, waiting, limit)
 
-    def add(self, num_sentences: int, client: str) -> None:
-        self.room[client] = self.room.get(client, self.room_of_others) - num_sentences
+    def add(self, num_sentences: int, client: str, *, is_new: bool) -> None:
+        """Count sentences that are sent; `is_new`: the first of their request."""
+        self.num_sentences += num_sentences
+        self.num_requests[client] = self.num_requests.get(client, 0) + is_new
 
 
 class AdmissionControl:
@@ -71,14 +76,10 @@ class AdmissionControl:
         if self.num_sentences < self.max_sentences / 2:
             return None
         with self._lock:
-            num_clients, limit = len(self._clients), self.max_sentences
-            free, share = limit - self.num_sentences, limit // max(1, num_clients)
-            room = {
-                client: max(free, share - len(requests))
-                for client, requests in itertools.islice(self._clients.items(), _MOST_TOLD)
-            }
-            others = max(free, limit // (num_clients + 1))
-            return Crowd(self.num_sentences, limit, room, others)
+            told = itertools.islice(self._clients.items(), _MOST_TOLD)
+            num_requests = {client: len(requests) for client, requests in told}
+            num_clients = len(self._clients)
+            return Crowd(self.num_sentences, self.max_sentences, num_clients, num_requests)
 
     def enter(self, tasks: Collection[SentenceTask]) -> None:
         with self._lock:

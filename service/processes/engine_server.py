@@ -147,6 +147,8 @@ class _FrontEnd:
     def _submit(self, submit: Submit) -> None:
         number, engine = submit.request, self._engines[submit.model]
         engine.used_seconds = submit.arrived
+        if self._told is not None and submit.model in self._told.crowds:
+            self._told = None  # the front end counts these sentences as waiting, which not all may
         request = self._requests.get(number) or _SentRequest(self, engine, submit)
         rest = None if submit.rest is None else Room(*submit.rest)
         try:

@@ -146,7 +146,7 @@ class EngineProcess:
         self.load += sum(sentence.options.beam_size for sentence in sentences)
         options, told = sentence_fields(sentences)
         if crowd := self.crowds.get(model):
-            crowd.add(len(sentences), request.ticket.client)
+            crowd.add(len(sentences), request.ticket.client, is_new=not first)
         self._link.send(
             Submit(
                 share.number,
@@ -282,7 +282,7 @@ class RemoteEngine(PooledEngine):
             raise _not_running(name)
 
     def has_room(self, client: str) -> bool:
-        return self.is_ready and not self._why_full(client)
+        return self.is_ready and bool(self._with_room(client))
 
     def require_running(self) -> None:
         if not self._running:
@@ -294,18 +294,16 @@ class RemoteEngine(PooledEngine):
         if self.is_draining:
             raise Draining()
         self.require_running()
-        if num_sentences and (why := self._why_full(client)):
-            raise Overloaded(why)
+        if num_sentences and not self._with_room(client):
+            raise Overloaded(self._why_full(self._running[0], client))
 
-    def _why_full(self, client: str) -> str:
-        """Why no process takes one more sentence of a client; empty if one may."""
-        why = ""
-        for process in self._running:
-            crowd = process.crowds.get(self.model)
-            why = crowd.why_full(client) if crowd else ""
-            if not why:
-                break
-        return why
+    def _with_room(self, client: str) -> Sequence[EngineProcess]:
+        """Those that take one more sentence of a client, as far as is known."""
+        return [one for one in self._running if not self._why_full(one, client)]
+
+    def _why_full(self, process: EngineProcess, client: str) -> str:
+        crowd = process.crowds.get(self.model)
+        return crowd.why_full(client) if crowd else ""
 
     def submit(
         self,
@@ -318,7 +316,8 @@ class RemoteEngine(PooledEngine):
         self.require_room(0) if is_new else self.require_running()
         if not sentences:
             return
-        shares = self._divided(sentences)
+        running = self._with_room(request.ticket.client) if is_new else ()
+        shares = self._divided(sentences, running or self._running)
         if rest is not None:
             num_sentences, num_tokens = rest
             rest = Room(num_sentences // len(shares), num_tokens // len(shares))
@@ -335,9 +334,10 @@ class RemoteEngine(PooledEngine):
         for process, share in list(request.shares.items()):
             process.cancel(share, reason)
 
-    def _divided(self, sentences: Sequence[SourceSentence]) -> dict[EngineProcess, Sequence[int]]:
+    def _divided(
+        self, sentences: Sequence[SourceSentence], running: Sequence[EngineProcess]
+    ) -> dict[EngineProcess, Sequence[int]]:
         """The sentences of each process, in order."""
-        running = self._running
         if len(running) == 1:
             return {running[0]: range(len(sentences))}
         loads = {process: process.load for process in running}

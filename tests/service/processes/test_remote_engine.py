@@ -175,6 +175,52 @@ async def test_whoever_would_be_refused_is_refused_before_it_is_sent(seed: int) 
         await eventually(lambda: not process.crowds)
 
 
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_front_end_soon_refuses_whom_every_engine_refuses_and_no_other(seed: int) -> None:
+    """Whatever was sent: sentences that need no room, many in a request, accepted work, and what
+    is refused or cancelled after it was counted. No step ends meanwhile."""
+    chance, clients = random.Random(seed), "abc"
+    limits = {"max_slots": 1, "max_waiting_sentences": 8, "cache_bytes": 10**6}
+    async with pair(is_held=True, **limits) as two:
+        asked: list[asyncio.Task[object]] = []
+
+        def agree() -> bool:
+            engines = [{one for one in clients if engine.has_room(one)} for engine in two.engines]
+            return set().union(*engines) == {one for one in clients if two.both.has_room(one)}
+
+        for _ in range(100):
+            if asked and chance.random() < 0.3:
+                asked.pop(chance.randrange(len(asked))).cancel()
+            else:
+                given = chance.choices(different(30), k=chance.choice((1, 1, 1, 4, 9)))
+                ticket = Ticket(chance.choice(clients), is_admitted=chance.random() < 0.2)
+                asked.append(asyncio.create_task(two.both.translate(given, ticket)))
+            await asyncio.sleep(0)
+            await eventually(agree)
+        two.open_gates()
+        await asyncio.gather(*asked, return_exceptions=True)
+        await eventually(lambda: not any(process.crowds for process in two.processes))
+
+
+async def test_a_request_goes_to_a_process_that_has_room() -> None:
+    """Also if the front end has given more to that one, because others filled the first."""
+    async with pair(is_held=True, max_slots=1, max_waiting_sentences=8) as two:
+        filled = RemoteEngine("fake", two.processes[0].sizes["fake"], two.processes[:1])
+        rest = different(20)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(filled.translate([rest.pop()], Ticket("a")))
+            await eventually(lambda: two.engines[0].num_running)
+            for _ in range(8):
+                group.create_task(filled.translate([rest.pop()], Ticket("b")))
+            await eventually(lambda: not filled.has_room("b"))
+            two.processes[1].load += 100
+            for _ in range(4):
+                group.create_task(two.both.translate([rest.pop()], Ticket("b")))
+            await eventually(lambda: two.processes[1].load == 104)
+            two.open_gates()
+        two.processes[1].load -= 100
+
+
 async def test_whoever_leaves_leaves_nothing_behind() -> None:
     async with pair(is_held=True) as two:
         left = asyncio.create_task(two.both.translate(different(50)))
