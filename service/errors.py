@@ -170,6 +170,12 @@ class MethodNotAllowed(ServiceError):
         self.allowed = allowed
 
 
+class BodyTooSlow(ServiceError):
+    """The body does not come."""
+
+    status, code = 408, "body_too_slow"
+
+
 class GlossaryExists(ServiceError):
     """There is a glossary with this name."""
 

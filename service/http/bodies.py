@@ -18,6 +18,7 @@ from python_multipart.multipart import Field, File, FormParser, parse_options_he
 
 from service.errors import (
     BodyTooLarge,
+    BodyTooSlow,
     ClientGone,
     InvalidJson,
     InvalidText,
@@ -45,6 +46,9 @@ _UTF_8 = ("utf-8", "utf8", "us-ascii")
 _MAX_OTHER_FIELDS, _MAX_OTHER_VALUES = 1000, 10_000
 _MAX_OTHER_ESCAPES, _MOST_UTF8_BYTES = 50_000, 4
 _JUDGED_BYTES = 4096
+SECONDS_OF_A_BODY, _LEAST_BYTES_A_SECOND = 60.0, 800
+"""In which a body comes, and more by its bytes: a client that is gone without a word would have its
+room for ever. As slow as readers may be."""
 _SLICE_BYTES = 64 * 1024
 _MULTIPART_BOUNDS = {"MAX_HEADER_COUNT": 8, "MAX_HEADER_SIZE": 1024, "MAX_MEMORY_FILE_SIZE": 2**40}
 """No file of a form goes to the disk."""
@@ -126,22 +130,31 @@ def media_type_of(request: Request, allowed: Collection[str]) -> str:
 async def read_body(request: Request, max_bytes: int) -> bytes:
     """The whole body without a byte order mark, never buffering over `max_bytes`.
 
-    Raises BodyTooLarge, ClientGone, or Overloaded (too many bodies are being received).
+    Raises BodyTooLarge, BodyTooSlow, ClientGone, or Overloaded (too many bodies arrive).
     """
     chunks = list[bytes]()
-    num_bytes, has_more = 0, True
+    num_bytes, has_more, began = 0, True, asyncio.get_running_loop().time()
     with request.app.state.server.bodies.hold(request.state.exchange.headers, max_bytes):
         while has_more:
-            chunk, has_more = await _receive(request, num_bytes, max_bytes)
+            chunk, has_more = await _receive(request, num_bytes, max_bytes, began)
             num_bytes += len(chunk)
             chunks.append(chunk)
     return b"".join(chunks).removeprefix(BOM_UTF8)
 
 
-async def _receive(request: Request, num_bytes: int, max_bytes: int) -> tuple[bytes, bool]:
-    """The next chunk of a body after so many bytes, and whether more will come. Raises BodyTooLarge
-    or ClientGone."""
-    message = await request.receive()
+async def _receive(
+    request: Request, num_bytes: int, max_bytes: int, began: float
+) -> tuple[bytes, bool]:
+    """The next chunk of a body after so many bytes, and whether more will come. `began`: when the
+    body did, on the event loop's clock. Raises BodyTooLarge, BodyTooSlow or ClientGone."""
+    seconds = SECONDS_OF_A_BODY + num_bytes / _LEAST_BYTES_A_SECOND
+    try:
+        async with asyncio.timeout_at(began + seconds):
+            message = await request.receive()
+    except TimeoutError:
+        raise BodyTooSlow(
+            f"{num_bytes} bytes of the body have come in {seconds:.0f} seconds; send it faster"
+        ) from None
     if message["type"] == "http.disconnect":
         raise ClientGone("the client disconnected while it sent the body")
     chunk: bytes = message.get("body", b"")
@@ -220,15 +233,15 @@ def _decode_field(text: bytes) -> str:
 async def read_multipart(request: Request, limits: RequestLimits, max_bytes: int) -> MultipartForm:
     """Read and parse the body, a slice at a time, so that the event loop stays free.
 
-    Raises BodyTooLarge, InvalidText or ClientGone.
+    Raises BodyTooLarge, BodyTooSlow, InvalidText or ClientGone.
     """
     form = _FormReader(limits.max_texts + _MAX_OTHER_FIELDS)
-    num_bytes, has_more = 0, True
+    num_bytes, has_more, began = 0, True, asyncio.get_running_loop().time()
     try:
         parser = _make_parser(request, form)
         with request.app.state.server.bodies.hold(request.state.exchange.headers, max_bytes):
             while has_more:
-                chunk, has_more = await _receive(request, num_bytes, max_bytes)
+                chunk, has_more = await _receive(request, num_bytes, max_bytes, began)
                 num_bytes += len(chunk)
                 for start in range(0, len(chunk), _SLICE_BYTES):
                     parser.write(chunk[start : start + _SLICE_BYTES])

@@ -44,7 +44,7 @@ WITH_ACCESS = (401, 403, 429)
 """What requests can get that need a key or count for a limit."""
 WITH_ENGINE = (502, 504)
 """What requests can get that need an engine."""
-WITH_BODY = (400, 413, 415, 422)
+WITH_BODY = (400, 408, 413, 415, 422)
 """What requests can get that have a body."""
 
 

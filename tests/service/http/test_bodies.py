@@ -19,7 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import Message
 
+from service.app import create_app
 from service.errors import BodyTooLarge, InvalidJson, InvalidText, Overloaded
+from service.http import bodies
 from service.http.bodies import (
     BodyBudget,
     MultipartForm,
@@ -31,8 +33,10 @@ from service.http.bodies import (
 from service.http.exchange import Exchange
 from service.http.limits import RequestLimits
 from service.http.route_table import PATHS
-from tests.service.fakes import until
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.http.wire_client import ServerProcess, answer_of, read_to_end
+from tests.service.served import served
 
 LIMITS = RequestLimits(2**20, 20_000, 500, 16, 256, 64, 300.0, None)
 KIND = b"multipart/form-data; boundary=B"
@@ -60,8 +64,8 @@ def request_with(chunks: Sequence[bytes], kind: bytes = KIND) -> Request:
         return next(messages, {"type": "http.disconnect"})
 
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", kind)]}
-    bodies = SimpleNamespace(bodies=BodyBudget(LIMITS.max_body_bytes))
-    app = SimpleNamespace(state=SimpleNamespace(server=bodies))
+    state = SimpleNamespace(bodies=BodyBudget(LIMITS.max_body_bytes))
+    app = SimpleNamespace(state=SimpleNamespace(server=state))
 
     async def send(_: Message) -> None:
         """Nothing is answered."""
@@ -233,6 +237,26 @@ def test_a_body_of_unknown_length_counts_as_the_longest(server: ServerProcess) -
         text = BODY.strip()
         client.sendall(b"%x\r\n" % len(text) + text + b"\r\n0\r\n\r\n")
         assert answer_of(read_to_end(client))[0] == 200
+
+
+@pytest.mark.parametrize("kind", [b"application/json", KIND, b"application/x-www-form-urlencoded"])
+@pytest.mark.parametrize("length", [b"Content-Length: 20000", b"Transfer-Encoding: chunked"])
+def test_a_body_that_does_not_come_gives_its_room_back(
+    kind: bytes, length: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has come but for its end has longer."""
+    monkeypatch.setattr(bodies, "SECONDS_OF_A_BODY", 0.2)
+    monkeypatch.setattr(Exchange, "max_seconds", 0.1)
+    app = create_app(Settings(), [fake_model(FakeRunner())])
+    with served(app) as server, server.connect() as slow, server.connect() as client:
+        slow.sendall(SIZED + BODY[:-1])
+        head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: %b\r\n%b\r\n\r\n"
+        client.sendall(head % (kind, length))
+        status, told = answer_of(read_to_end(client))
+        assert (status, told["code"]) == (408, "body_too_slow")
+        slow.sendall(BODY[-1:])
+        assert answer_of(read_to_end(slow))[0] == 200
+        assert not app.state.server.bodies._num_bytes
 
 
 def until_refused(server: ServerProcess) -> dict[str, object]:
