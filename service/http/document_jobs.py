@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from service.commons.commons import Commons
+from service.commons.file_store import LOST
 from service.commons.stored_file import StoredFile
 from service.documents.fair_queue import FairQueue
 from service.documents.file_translator import FileJob, FileTranslator
@@ -21,6 +22,7 @@ from service.errors import (
     Draining,
     InvalidField,
     NotDone,
+    NotReady,
     Overloaded,
     ServiceError,
     StorageFailed,
@@ -197,12 +199,18 @@ class DocumentJobs:
         if done.source == sent.other_than:
             raise InvalidField("Source and target language are equal")
         if not await self._files.keep(name, len(done.content)):
-            raise StorageFailed("there is no room for the translation of the file")
+            raise await self._why_not_kept(name)
         try:
             await asyncio.to_thread(self._spool.write_translated, name, done.content)
         except OSError as error:
             raise _no_room(error) from error
         return done.source
+
+    async def _why_not_kept(self, name: str) -> ServiceError:
+        file = await self._files.find(name)
+        if file is None or file.has_ended:  # who counted it has ended, and counts anew
+            return NotReady(LOST[1])
+        return StorageFailed("there is no room for the translation of the file")
 
     async def _charge(self, sent: SentJob, num_characters: int, num_weighted: float) -> None:
         """Charge the caller. A file that no request waits for stays until the caller's minute has

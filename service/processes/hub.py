@@ -154,15 +154,18 @@ class _HeldPlaces:
             self._leave(client)
 
     async def _take(self, client: str, limit: int) -> bool:
-        is_taken = await self._places.take(client, limit)
-        self._num_taken[client] += is_taken
+        if is_taken := await self._places.take(client, limit):
+            self._num_taken[client] += 1
         return is_taken
 
     def _leave(self, client: str) -> None:
         """Places that were taken from a hub that has ended are unknown."""
-        if self._num_taken[client]:
-            self._num_taken[client] -= 1
-            self._places.leave(client)
+        if not self._num_taken[client]:
+            return
+        self._places.leave(client)
+        self._num_taken[client] -= 1
+        if not self._num_taken[client]:
+            del self._num_taken[client]
 
 
 class _HeldUsage:
@@ -176,15 +179,18 @@ class _HeldUsage:
         return {"used": self._usage.used, "reserve": self._reserve, "settle": self._settle}
 
     def give_back(self) -> None:
-        for key_id, num_characters in list(self._num_reserved.items()):
-            self._settle(key_id, num_characters, is_used=False)
+        while self._num_reserved:
+            self._usage.settle(*self._num_reserved.popitem(), is_used=False)
 
     async def _reserve(self, key_id: str, num_characters: int, quota: int) -> bool:
         is_reserved = await self._usage.reserve(key_id, num_characters, quota)
         self._num_reserved[key_id] += is_reserved * num_characters
         return is_reserved
 
-    def _settle(self, key_id: str, num_characters: int, is_used: bool) -> None:
+    async def _settle(self, key_id: str, num_characters: int, is_used: bool) -> None:
+        """What a hub that has ended had set aside is set aside again first."""
+        if (missing := num_characters - self._num_reserved[key_id]) > 0:
+            await self._reserve(key_id, missing, 0)
         self._num_reserved[key_id] -= num_characters
         self._usage.settle(key_id, num_characters, is_used=is_used)
 

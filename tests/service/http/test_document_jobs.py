@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 from service.app import create_app, drain
+from service.commons.file_store import LOST
 from service.models.loading import StartupError
 from service.settings import Settings
 from service.stores.api_key import KeyOptions
@@ -101,6 +103,23 @@ def test_a_file_that_is_removed_frees_the_engine_and_its_room(directory: Path) -
         assert server.count('dragoman_documents_total{outcome="cancelled"}') == 10
         assert {path.name for path in directory.iterdir()} == {"lock"}
         assert ended(client, send(client))["status"] == "done"
+
+
+def test_a_request_for_a_file_that_is_lost_meanwhile_is_told_so(directory: Path) -> None:
+    """As all are by the next hub of several front ends."""
+    runner = FakeRunner()
+    with serving(runner, directory) as (server, client), ThreadPoolExecutor() as pool:
+        runner.gate.clear()
+        files = {"file": ("a.txt", LINES)}
+        asked = pool.submit(client.post, "/translate_file", data=PAIR, files=files)
+        until(lambda: bool(runner.running))
+        documents = server.app.state.server.documents
+        (name,) = documents._jobs
+        server.loop.call_soon_threadsafe(documents._files.fail, name, *LOST)
+        until(lambda: state(client, name)["status"] == "error")
+        runner.gate.set()
+        answer = asked.result()
+        assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
 
 
 def test_the_queue_is_bounded_and_a_client_has_its_share(directory: Path) -> None:

@@ -247,6 +247,7 @@ async def test_without_a_hub_nothing_waits_and_with_the_next_all_goes_on(
         one.places.leave("a")  # a place of the hub that has ended
         one.usage.settle("k", 3, is_used=True)
         assert await one.usage.used("k") == Used(1, 3)
+        assert not await one.usage.reserve("k", 8, 10)
         assert await other.places.take("a", 1)
         assert not await one.places.take("a", 1)
 
