@@ -46,10 +46,15 @@ class FileStore:
     """
 
     def __init__(
-        self, spool: Spool, bounds: FileBounds, clock: Callable[[], float] = time.time
+        self,
+        spool: Spool,
+        bounds: FileBounds,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`clock`: seconds since the epoch."""
-        self._spool, self._bounds, self._clock = spool, bounds, clock
+        """`wall_clock`: seconds since the epoch, which only records have: it may be moved."""
+        self._spool, self._bounds = spool, bounds
+        self._clock, self._wall_clock = clock, wall_clock
         self._files: dict[str, StoredFile] = {}
         """Those that have ended are in the order of their end."""
         self._num_open: Counter[str] = Counter()
@@ -213,8 +218,10 @@ class FileStore:
 
     def _restore(self) -> None:
         """Take over what is in the directory. Nobody works on its files any more."""
+        now, ahead = self._clock(), self._wall_clock() - self._clock()
         for file in sorted(self._spool.read_records(), key=lambda one: one.changed_seconds):
-            self._enter(file)
+            changed = min(now, file.changed_seconds - ahead)
+            self._enter(dataclasses.replace(file, changed_seconds=changed))
             if not file.has_ended:
                 self.fail(file.name, *LOST)
         self._make_room()
@@ -222,8 +229,10 @@ class FileStore:
     def _recorded(self, file: StoredFile) -> bool:
         """Whether the file's record could be written, without an address."""
         client = file.client if file.owner else ""
+        changed = file.changed_seconds + self._wall_clock() - self._clock()
+        record = dataclasses.replace(file, client=client, changed_seconds=changed)
         try:
-            self._spool.write_record(dataclasses.replace(file, client=client))
+            self._spool.write_record(record)
         except OSError as error:
             _logger.error("the record of a file cannot be written: %s", error.strerror)
             return False

@@ -23,7 +23,7 @@ def is_secret(text: str) -> bool:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file and its translation. Times are seconds since the epoch.
+    """A file and its translation. Times are monotonic seconds, in its record since the epoch.
 
     `download_name`: what the client may call the translation; `owner`: the id of the API key that
     sent it, "" without one; `client`: that key or the address; `num_sent_bytes`: of the file;

@@ -369,7 +369,7 @@ async def document_status(request: Request, document_id: str) -> dict[str, Any]:
         return {**told, "error_message": file.error[1]}
     if file.state == "done":
         return {**told, "seconds_remaining": 0, "billed_characters": file.num_characters}
-    seconds = file.seconds_left(time.time())
+    seconds = file.seconds_left(time.monotonic())
     return told if seconds is None else {**told, "seconds_remaining": seconds}
 
 

@@ -104,7 +104,7 @@ def _told(file: StoredFile) -> DocumentState:
         name=file.download_name,
         characters=file.num_characters,
         characters_done=file.num_done,
-        seconds_remaining=file.seconds_left(time.time()),
+        seconds_remaining=file.seconds_left(time.monotonic()),
         source=file.source or None,
         error=message,
         code=code,

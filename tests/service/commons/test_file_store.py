@@ -66,6 +66,30 @@ async def test_a_translation_is_found_by_its_name_until_it_expires(tmp_path: Pat
     assert await has(store, name) == [False]
 
 
+@pytest.mark.parametrize("jump", [-(10**6), 10**6])
+async def test_a_clock_that_is_moved_ends_no_file_and_keeps_none(tmp_path: Path, jump: int) -> None:
+    """Not even over an end of the server, whose next clock begins anew."""
+    now, moved = [5000.0], [10.0**9]
+    bounds = FileBounds(100, 10**6, 600)
+
+    def store() -> FileStore:
+        return FileStore(Spool(tmp_path), bounds, lambda: now[0], lambda: moved[0])
+
+    first = store()
+    name = await translated(first, 7)
+    assert name is not None
+    now[0], moved[0] = now[0] + 200, moved[0] + 200 + jump
+    assert await has(first, name) == [True]
+    other = await translated(first, 7)
+    assert other is not None
+    now[0], moved[0] = 100, moved[0] + 300
+    second = store()
+    async with second.running():
+        assert await has(second, other) == [True]
+        now[0] += 601
+        assert await has(second, name, other) == [False, False]
+
+
 async def test_the_seconds_that_are_left_follow_the_rate_so_far(tmp_path: Path) -> None:
     now = [0.0]
     store = store_in(tmp_path, 10**6, now)
