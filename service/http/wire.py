@@ -75,6 +75,9 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
     url = b""
     _is_refused = False
     _is_in_head = True
+    _wants_other_protocol = False
+    _data = b""
+    """What is being parsed."""
     _num_headers = 0
     _num_bytes = 0  # since a head or a part of a body was complete
 
@@ -91,14 +94,16 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
         if self._is_refused:
             return
         self._num_bytes += len(data)
+        self._data = data
         super().data_received(data)
+        self._data = b""
         if self._num_bytes > MAX_HEAD_BYTES and not self._is_refused:
             self._refuse(_too_large(f"{MAX_HEAD_BYTES} bytes"))
 
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= _MAX_PIPELINED:
             raise InvalidHttp(f"more than {_MAX_PIPELINED} requests wait for an answer")
-        self._is_in_head, self._num_headers = True, 0
+        self._is_in_head, self._num_headers, self._wants_other_protocol = True, 0, False
         super().on_message_begin()
         self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item]
 
@@ -115,7 +120,27 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
             raise _too_large(f"{MAX_HEAD_BYTES} bytes")
         if not self.url.startswith(b"/"):
             self._take_path()
-        super().on_headers_complete()
+        if self.parser.should_upgrade():
+            self._wants_other_protocol = self._get_upgrade() not in (None, b"websocket")
+        if not self._wants_other_protocol:
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        if not self._wants_other_protocol:
+            super().on_message_complete()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """uvicorn calls this while it handles the parser's end at a head that asks for another
+        protocol, as those of Java and of curl ask for HTTP/2: parse it without that question (RFC
+        9110, 7.8), and what comes behind it."""
+        ended = sys.exception()
+        if not self._wants_other_protocol or ended is None:  # it is CONNECT
+            return
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        headers = (b"%b: %b\r\n" % one for one in self.headers if one[0] != b"upgrade")
+        head = b"%b %b HTTP/%b\r\n%b\r\n" % (method, self.url, version, b"".join(headers))
+        self.parser = httptools.HttpRequestParser(self)
+        self.data_received(head + self._data[ended.args[0] :])
 
     def _take_path(self) -> None:
         """Take the path of an absolute URL, whose host replaces the header's (RFC 9112, 3.2.2).

@@ -206,6 +206,23 @@ def test_nothing_is_read_behind_a_request_that_waits(num_answered: int) -> None:
         sending.join()
 
 
+@pytest.mark.parametrize("num_bytes", [1, 50, MILLION])
+def test_who_asks_for_another_protocol_gets_an_answer_in_this_one(
+    server: ServerProcess, num_bytes: int
+) -> None:
+    """However the bytes come, with any body, and behind other requests."""
+    asked = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+    sized = b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+    chunked = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY)
+    sent = LIVE + asked + b"\r\n" + POST + asked + sized + POST + asked + chunked + LIVE + LAST
+    with server.connect() as client:
+        for first in range(0, len(sent), num_bytes):
+            client.sendall(sent[first : first + num_bytes])
+        received = read_to_end(client)
+    assert received.count(b"HTTP/1.1 200") == 4
+    assert received.count(b'{"translatedText":"ABC"}') == 2
+
+
 def test_what_is_wrong_behind_a_request_is_not_taken_for_its_answer(server: ServerProcess) -> None:
     request = POST + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
     received = server.exchange(request + b"\x00\x01\x02 nonsense\r\n\r\n")
