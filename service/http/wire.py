@@ -1,7 +1,7 @@
-"""Bounds that uvicorn lacks: the head of a request, what waits behind it, websocket frames with
-little content, and the time that an answer waits for its reader.
+"""Bounds that uvicorn lacks: the head of a request and its time, what waits behind it, websocket
+frames with little content, and the time that an answer waits for its reader.
 
-Slow clients, idle connections and connections per address are a proxy's work: deploy/nginx.conf.
+Other slow clients and connections per address are a proxy's work: deploy/nginx.conf.
 """
 
 from __future__ import annotations
@@ -85,9 +85,12 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = _PipelineFlow(transport, self.pipeline)
         self._extensions = {LOST: self.loop.create_future()}
+        seconds, end = self.timeout_keep_alive, self.timeout_keep_alive_handler
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, end)
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
+        super()._unset_keepalive_if_required()
         self._extensions[LOST].set_result(None)
 
     def data_received(self, data: bytes) -> None:
@@ -116,6 +119,7 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_in_head, self._num_bytes = False, 0
+        self._unset_keepalive_if_required()
         if len(self.url) + sum(map(len, sum(self.headers, ()))) > MAX_HEAD_BYTES:
             raise _too_large(f"{MAX_HEAD_BYTES} bytes")
         if not self.url.startswith(b"/"):
@@ -126,8 +130,15 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
+        self._is_in_head = True
         if not self._wants_other_protocol:
             super().on_message_complete()
+
+    def _unset_keepalive_if_required(self) -> None:
+        """uvicorn calls this at any byte. Here an idle connection, and a new one, has its time
+        until a head is complete: a client that is gone without a word would have it for ever."""
+        if not self._is_in_head:
+            super()._unset_keepalive_if_required()
 
     def _unsupported_upgrade_warning(self) -> None:
         """uvicorn calls this while it handles the parser's end at a head that asks for another

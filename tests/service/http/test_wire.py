@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import re
 import socket
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -221,6 +223,40 @@ def test_who_asks_for_another_protocol_gets_an_answer_in_this_one(
         received = read_to_end(client)
     assert received.count(b"HTTP/1.1 200") == 4
     assert received.count(b'{"translatedText":"ABC"}') == 2
+
+
+@pytest.mark.parametrize("begun", [b"", LIVE + b"\r\n"])
+@pytest.mark.parametrize("rest", [b"", LIVE * 10, b"\r\n" * 1000])
+def test_a_connection_without_a_whole_head_ends(begun: bytes, rest: bytes) -> None:
+    """Whether its client is silent or sends a byte now and then."""
+    with served(create_app(Settings(), [fake_model(FakeRunner())])) as own:
+        own.server.config.timeout_keep_alive = 1
+        with own.connect() as client:
+            client.sendall(begun)
+            with contextlib.suppress(OSError):
+                for byte in rest:
+                    client.sendall(bytes([byte]))
+                    time.sleep(0.02)
+            assert read_to_end(client).count(b"HTTP/1.1 200") == begun.count(b"HTTP/1.1")
+        until(lambda: not own.server.server_state.connections)
+
+
+def test_a_connection_with_a_request_does_not_end() -> None:
+    """While its body comes, while it is answered, and while others wait behind it."""
+    runner = FakeRunner()
+    runner.gate.clear()
+    length = b"Content-Length: %d\r\n\r\n" % len(BODY)
+    with served(create_app(Settings(), [fake_model(runner)])) as own, own.connect() as client:
+        client.sendall(LIVE + b"\r\n")
+        read_until(client, b"HTTP/1.1 200")
+        (connection,) = own.server.server_state.connections
+        assert isinstance(connection, HttpProtocol)
+        for sent in (POST + length, BODY, POST + length + BODY):
+            client.sendall(sent)
+            until(lambda: connection.timeout_keep_alive_task is None)
+        until(runner.is_stepping.is_set)
+        assert connection.timeout_keep_alive_task is None
+        runner.gate.set()
 
 
 def test_what_is_wrong_behind_a_request_is_not_taken_for_its_answer(server: ServerProcess) -> None:
