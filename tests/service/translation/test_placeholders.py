@@ -113,6 +113,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
             "<!-- Not this --> {n} day|{n} days, [2,*] a|b",
             ["<!-- Not this -->", "{n}", "{n}", "[2,*]", "a|b"],
         ),
+        ("<|1|>Good morning. <|im_end|>", ["<|1|>", "<|im_end|>"]),
         ("[MUSIC] plays. [A] # b ## c C### [Red] car", []),
         ("__Note__ and __Note:__ of __name__ and __MAX_A__", ["__name__", "__MAX_A__"]),
         ("12345678 or 1,234,567,890 or 1234567890.5, 12 000 or 12 345 6789", []),
