@@ -46,6 +46,7 @@ _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fa
 _CORS = {
     "allow_methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
     "allow_headers": ["*"],
+    "allow_private_network": True,
     "expose_headers": [REQUEST_ID_HEADER, IGNORED_FIELDS_HEADER, "Retry-After"],
 }
 _DESCRIPTION = "A translation server that batches at every decode step."

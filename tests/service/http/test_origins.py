@@ -217,6 +217,10 @@ def test_only_an_allowed_page_may_ask_for_permission_and_read_answers_and_refusa
             assert answer.headers["Access-Control-Allow-Origin"] == origin["Origin"]
             for name in ("X-Ignored-Fields", "Retry-After"):
                 assert name in answer.headers["Access-Control-Expose-Headers"]
+        private = {"Access-Control-Request-Private-Network": "true"}  # of a server in its network
+        asked = client.options("/translate", headers={**origin, **PREFLIGHT, **private})
+        assert asked.status_code == 200
+        assert asked.headers["Access-Control-Allow-Private-Network"] == "true"
         for other in ("https://other.example", "null"):
             asked = client.options("/translate", headers={"Origin": other, **PREFLIGHT})
             answer = client.post("/translate", json=FIELDS, headers={"Origin": other})
