@@ -19,22 +19,26 @@ _MOST_ASKED = 4096
 """Characters of an instruction that are searched for languages."""
 _MOST_BEFORE, _MOST_ENDS = 600, 16
 """Characters before a text in the same message, and places where the text may begin."""
-_TRANSLATES = re.compile(r"translat|übersetz|译", re.I)
-_THE = r"\W{0,3}(?:(?:the|simplified|简体)\W{0,3})?$"
-_FROM = re.compile(rf"(?:\bfrom|\baus(?:\W+dem)?|从|由){_THE}", re.I)
-_TO = re.compile(rf"(?:\b(?:in)?to|\bins?|[成为到至]){_THE}", re.I)
+_TRANSLATES = re.compile(r"translat|übersetz|[译譯]", re.I)
+_THE = r"\W{0,3}(?:(?:the|simplified|简体|簡體)\W{0,3})?$"
+_FROM = re.compile(rf"(?:\bfrom|\baus(?:\W+dem)?|[从從由]){_THE}", re.I)
+_TO = re.compile(rf"(?:\b(?:in)?to|\bins?|[成为為到至]){_THE}", re.I)
 _MOST_WORDS_BEFORE = 24
 """Characters before a language's name that say whether it is the source or the target."""
 _LETTER = r"[A-Za-zÀ-ɏ]"
 _WORD = re.compile(rf"{_LETTER}+(?:-{_LETTER}+)*")
-_CHINESE_END = re.compile("[语文]")
+_CHINESE_END = re.compile(r"[语語文](?:[(（](?P<script>\w{1,4})[)）])?")
 _CODE = re.compile(
-    r"\b(?P<source>from)?(?(source)|(?:in)?to)\W{1,3}(?:(?:the|simplified)\W{1,3})?(?P<name>[\w-]+)",
+    r"\b(?P<source>from)?(?(source)|(?:in)?to)\W{1,3}(?:(?:the|simplified)\W{1,3})?(?P<name>[\w-]{2,})",
     re.I,
 )
-_QUOTED = re.compile(r'\s*translate\s+["“](?P<text>.+)["”]\s+(?P<asks>[^"“”]{1,200})', re.I | re.S)
-_FENCED = re.compile(r"(?P<fence>\"{3}|`{3}|'{3})(?P<text>.+?)(?P=fence)", re.S)
-_LABEL = re.compile(r"(?:^|\n)(?:source )?text *[:：]", re.I)
+_QUOTED = re.compile(
+    r"\s*(?:please\s+)?(?:help me (?:to )?)?translate[\s,:]{1,3}[\"“`](?P<text>.+)[\"”`]\s+"
+    r"(?P<asks>[^\"“”`]{1,200})",
+    re.I | re.S,
+)
+_FENCED = re.compile(r"(?P<fence>\"{3}|`{3}|'{3}|🔤)(?P<text>.+?)(?P=fence)", re.S)
+_LABEL = re.compile(r"(?:^|\n)(?:(?:source )?text|input) *[:：]", re.I)
 _NEXT_LABEL = re.compile(r"\s*translat(?:ed text|ion)\s*[:：]\s*", re.I)
 _QUOTES = ('""', "“”", "「」")
 
@@ -81,7 +85,9 @@ def read_instruction(asked: str, codes: Sequence[str]) -> NamedLanguages | None:
     known = {code.lower(): code for code in codes}
     sources += [known[name.lower()] for is_source, name in coded if is_source and name in known]
     targets += others[::-1]
-    targets += [known.get(name.lower(), name) for is_source, name in coded if not is_source]
+    names_of_targets = [name for is_source, name in coded if not is_source]
+    targets += [known[name.lower()] for name in names_of_targets if name.lower() in known]
+    targets += names_of_targets  # "into a colloquial German" names no code first
     return NamedLanguages(next(iter(sources), None), targets[0]) if targets else None
 
 
@@ -89,14 +95,18 @@ def _mentions(asked: str, names: Mapping[str, str]) -> Iterator[tuple[int, str]]
     """Where a language's name begins, and the name; in order for each script."""
     words = [(one.start(), one[0].lower()) for one in _WORD.finditer(asked)]
     for (begin, word), (_, after) in itertools.pairwise([*words, (len(asked), "")]):
-        for name in (f"{word} {after}", word):
+        spellings = (f"{word} {after}", word, word.replace("-", " "), word.rpartition("-")[2])
+        for name in spellings:
             if name in names:
                 yield begin, name
                 break
     for one in _CHINESE_END.finditer(asked):
-        for begin in range(max(0, one.end() - 6), one.start()):
-            if asked[begin : one.end()] in names:
-                yield begin, asked[begin : one.end()]
+        end = one.start() + 1
+        for begin in range(max(0, end - 6), one.start()):
+            name = asked[begin:end]
+            if name in names:
+                scripted = f"{one['script']}{name}"
+                yield begin, scripted if scripted in names else name
                 break
 
 
@@ -109,17 +119,18 @@ def _names(codes: tuple[str, ...]) -> Mapping[str, str]:
 
 def _names_of(code: str) -> Iterator[str]:
     """In English, German and Chinese; what stands in brackets, such as the script, before it or
-    left out."""
-    english, german, chinese = (
-        language_name(code, display).rstrip(")").partition(" (") for display in ("en", "de", "zh")
-    )
-    if english[0] == code:
+    behind it or left out."""
+    if language_name(code) == code:
         return
-    yield from (english[0], german[0], f"{german[0]}e")
-    yield from (chinese[0], chinese[0].replace("语", "文"))
-    if english[2]:
-        yield from (f"{english[2]} {english[0]}", f"{german[2]} {german[0]}")
-        yield f"{chinese[2]}{chinese[0]}"
+    for display in ("en", "de"):
+        name, _, script = language_name(code, display).rstrip(")").partition(" (")
+        yield from (name, f"{name}e") if display == "de" else (name,)
+        if script:
+            yield from (f"{script} {name}", f"{name} {script}")
+    for display in ("zh", "zh-Hant"):
+        name, _, script = language_name(code, display).rstrip(")").partition(" (")
+        yield name
+        yield from (f"{script}{name[:-1]}{end}" for end in "语語文")
 
 
 def _unwrapped(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from fastapi import Request
@@ -47,6 +47,7 @@ class ChatRequest(RequestModel):
     model: str = Field("", max_length=_MOST_NAMED)
     messages: Any
     stream: bool = False
+    stream_options: Any = None
 
     @property
     def text(self) -> str:
@@ -56,45 +57,66 @@ class ChatRequest(RequestModel):
             raise InvalidField("messages must have one of the user")
         return text
 
+    @property
+    def wants_usage(self) -> bool:
+        """Whether a stream ends with the usage."""
+        options = self.stream_options
+        return isinstance(options, dict) and options.get("include_usage") is True
+
     def wanted(self, state: ServerState) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
         text = self.text
-        languages, prompt = self._languages(state), read_prompt(text, state.dispatcher.languages)
-        if languages is None and prompt is None:
+        known = state.dispatcher.routes.known
+        named, prompt = self._named(state), read_prompt(text, state.dispatcher.languages)
+        languages = next((one for one in named if _is_known(one, known)), None)
+        if prompt is not None and (
+            languages is None or known(languages.target) == known(prompt.languages.target)
+        ):
+            languages, text = languages or prompt.languages, prompt.text
+        languages = languages or next(iter(reversed(named)), None)
+        if languages is None:
             raise InvalidField(
                 "model must be a pair of languages such as en-de, or a message must begin as "
                 f'"Translate to German: Good morning."; got {shown(self.model)} and {shown(text)}'
             )
-        if prompt is not None and (
-            languages is None or languages.target == prompt.languages.target
-        ):
-            languages, text = languages or prompt.languages, prompt.text
-        assert languages is not None
         given = {"q": text, "source": languages.source or AUTO, "target": languages.target}
         return TranslateRequest.validated(given)
 
-    def _languages(self, state: ServerState) -> NamedLanguages | None:
-        """Those of the model's name, or of the system message."""
-        known = state.dispatcher.routes.known
-        asked = self._last("system", "developer") or ""
-        named = read_instruction(asked, state.dispatcher.languages)
-        if pair := _PAIR.fullmatch(self.model):
-            source, target = (known(one) or one for one in pair.groups())
-            is_known = (source == AUTO or known(source)) and known(target)
-            if is_known or named is None:
-                return NamedLanguages(source, target)
-        return named
+    def _named(self, state: ServerState) -> list[NamedLanguages]:
+        """Those of the model's name, of the system message, and of what the user says before the
+        text."""
+        pair = _PAIR.fullmatch(self.model)
+        found = [NamedLanguages(*pair.groups())] if pair else []
+        before = self._said[-2:-1] if self._said[-1][0] == "user" else []
+        asked = [
+            self._last("system", "developer"),
+            *(text for role, text in before if role == "user"),
+        ]
+        read = (read_instruction(one, state.dispatcher.languages) for one in asked if one)
+        return [*found, *filter(None, read)]
 
     def _last(self, *roles: str) -> str | None:
-        """The text of the last message of these roles, joined if it has parts."""
+        """The text of the last message of these roles."""
+        return next((text for role, text in reversed(self._said) if role in roles), None)
+
+    @functools.cached_property
+    def _said(self) -> list[tuple[object, str]]:
+        """The role and the text of each message, joined if it has parts."""
+        said = list[tuple[object, str]]()
         messages = self.messages if isinstance(self.messages, list) else []
-        for one in reversed([one for one in messages if isinstance(one, dict)]):
-            if one.get("role") in roles:
-                content = one.get("content")
-                parts = content if isinstance(content, list) else [{"text": content}]
-                texts = [part.get("text") for part in parts if isinstance(part, dict)]
-                return "\n".join(text for text in texts if isinstance(text, str))
-        return None
+        for one in [one for one in messages if isinstance(one, dict)]:
+            content = one.get("content")
+            parts = content if isinstance(content, list) else [{"text": content}]
+            texts = [part.get("text") for part in parts if isinstance(part, dict)]
+            text = "\n".join(text for text in texts if isinstance(text, str))
+            said.append((one.get("role"), text))
+        return said
+
+
+def _is_known(languages: NamedLanguages, known: Callable[[str], str | None]) -> bool:
+    source = languages.source
+    is_source = source is None or source == AUTO or known(source) is not None
+    return is_source and known(languages.target) is not None
 
 
 @router.api_route(MODELS, methods=[*READ])
@@ -117,29 +139,47 @@ async def complete(request: Request) -> Any:
     base = {"id": record.request_id, "created": int(time.time()), "model": asked.model}
     if asked.stream:
         job = await state.admit(request.state.caller, wanted)
-        return await event_stream(job, state, record, lambda found: _chunks(base, found, record))
+        return await event_stream(
+            job, state, record, lambda found: _chunks(base, found, record, asked)
+        )
     (translation,) = await translate_texts(request, wanted)
     answer = {"role": "assistant", "content": translation.text}
     choice = {"index": 0, "message": answer, "finish_reason": "stop"}
-    return {**base, "object": "chat.completion", "choices": [choice]}
+    usage = _usage(len(text), len(translation.text))
+    return {**base, "object": "chat.completion", "choices": [choice], "usage": usage}
+
+
+def _usage(num_asked: int, num_translated: int) -> dict[str, int]:
+    """What this server counts, which is characters, as tokens. Clients add these numbers up."""
+    return {
+        "prompt_tokens": num_asked,
+        "completion_tokens": num_translated,
+        "total_tokens": num_asked + num_translated,
+    }
 
 
 async def _chunks(
-    base: dict[str, Any], pieces: Pieces, record: RequestRecord
+    base: dict[str, Any], pieces: Pieces, record: RequestRecord, asked: ChatRequest
 ) -> AsyncGenerator[bytes]:
+    base = {**base, "object": "chat.completion.chunk"}
+    num_translated = 0
+
     def rendered(delta: dict[str, str], reason: str | None = None) -> bytes:
         choices = [{"index": 0, "delta": delta, "finish_reason": reason}]
-        return _event({**base, "object": "chat.completion.chunk", "choices": choices})
+        return _event({**base, "choices": choices})
 
     try:
         yield rendered({"role": "assistant", "content": ""})
         async for piece in pieces:
             record.has_delivered = True
             if isinstance(piece, TextPiece):
+                num_translated += len(piece.text)
                 yield rendered({"content": piece.text})
             else:
                 record.translations = piece
         yield rendered({}, "stop")
+        if asked.wants_usage:
+            yield _event({**base, "choices": [], "usage": _usage(len(asked.text), num_translated)})
         yield b"data: [DONE]\n\n"
     except Exception as failure:
         error = failure if isinstance(failure, ServiceError) else unforeseen(failure, base["id"])

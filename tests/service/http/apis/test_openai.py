@@ -32,6 +32,7 @@ def ask(client: TestClient, *, system: str | None = None, **fields: Any) -> Resp
         ("gpt-4o", "Translate to de"),
         ("deepseek-chat", "Please translate what I send to you into German."),
         ("gpt-4o", 'You translate text from the user to the "German" language.'),
+        ("gpt-4o", "Translate the text into a colloquial, natural German."),
         ("gpt-4o", "Translate to German. " + "translate from a " * 60_000),  # takes no time
     ],
 )
@@ -57,6 +58,11 @@ def test_the_model_or_the_system_message_names_the_languages(
         "additional text.\nSource Text: {}\n\nTranslated Text:",
         "请将以下内容翻译成德语：\n{}",
         "把下面的英文翻译为德文，只返回译文：\n“{}”",
+        "Please help me to translate,`{}` to German, please return only translated content.",
+        "Please provide a translation from en-US to de-DE of the text enclosed in 🔤. The text is "
+        "as follows:  🔤 {} 🔤  Please provide the result without explanation and remove 🔤.",
+        "Translate it into German, output the translation only. NO notes.\nInput:\n{}\n",
+        "請將以下文字從英文翻譯成德語:\n{}",
         "Übersetze den folgenden Text ins Deutsche:\n{}",
     ],
 )
@@ -64,17 +70,27 @@ def test_a_message_may_begin_with_the_instruction(client: TestClient, prompt: st
     """It is no part of the text, also where the model or the system says the same."""
     messages = [{"role": "user", "content": prompt.format("Hi there: one\ntwo")}]
     system = [{"role": "system", "content": "You translate into German."}]
+    vague = [{"role": "system", "content": "Translate the text into a colloquial content."}]
     for fields in (
         {"model": "gpt-4o", "messages": messages},
         {"model": "en-de", "messages": messages},
+        {"model": "deepseek-chat", "messages": messages},
         {"model": "gpt-4o", "messages": system + messages},
+        {"model": "gpt-4o", "messages": vague + messages},
     ):
         (choice,) = ask(client, **fields).json()["choices"]
         assert choice["message"]["content"] == "HI THERE: ONE\nTWO"
 
 
 @pytest.mark.parametrize(
-    "text", ["How do I translate: this", "Translate to English: Hi", "to German: Hi", "Hi: you"]
+    "text",
+    [
+        "How do I translate: this",
+        'I translate "this" to German',
+        "Translate to English: Hi",
+        "to German: Hi",
+        "Hi: you",
+    ],
 )
 def test_a_text_that_asks_for_nothing_or_for_something_else_is_the_text(
     client: TestClient, text: str
@@ -90,6 +106,13 @@ def test_a_text_that_asks_for_nothing_or_for_something_else_is_the_text(
         ("Translate to Chinese", "zh"),
         ("Translate to Simplified Chinese", "zh"),
         ("Translate into Traditional Chinese", "zh-Hant"),
+        ("Translate the text into Simplified-Chinese", "zh"),
+        ("Translate the text into Traditional-Chinese", "zh-Hant"),
+        ("Translate from English to Chinese (Simplified), and", "zh"),
+        ("Translate from English to Chinese (Traditional), and", "zh-Hant"),
+        ("翻譯成繁體中文", "zh-Hant"),
+        ("翻译成中文(简体)", "zh"),
+        ("翻译成中文（繁体）", "zh-Hant"),
         ("翻译成中文", "zh"),
         ("翻译成繁体中文", "zh-Hant"),
         ("Translate to Portuguese", "pt-BR"),
@@ -128,6 +151,29 @@ def test_the_last_message_of_the_user_is_translated_also_in_parts(client: TestCl
     messages = [{"role": "user", "content": "No."}, {"role": "user", "content": parts}]
     answer = ask(client, messages=messages, temperature=0.3, max_tokens=None)
     assert answer.json()["choices"][0]["message"]["content"] == "ONE.\nTWO."
+
+
+def test_the_languages_may_stand_in_a_message_before_the_text(client: TestClient) -> None:
+    """But for what is answered already."""
+    asked = {"role": "user", "content": "Translate from English to German. Return the text only."}
+    text = {"role": "user", "content": "Hi."}
+    (choice,) = ask(client, model="gpt-4o", messages=[asked, text]).json()["choices"]
+    assert choice["message"]["content"] == "HI."
+    answered = {"role": "assistant", "content": "Yes."}
+    answer = ask(client, model="gpt-4o", messages=[asked, answered, text])
+    assert answer.status_code == 400
+
+
+def test_clients_that_add_up_tokens_get_characters(client: TestClient) -> None:
+    expected = {"prompt_tokens": 3, "completion_tokens": 3, "total_tokens": 6}
+    assert ask(client).json()["usage"] == expected
+    streams = [
+        ask(client, stream=True, stream_options=options).text
+        for options in ({"include_usage": True}, {"include_usage": False}, None)
+    ]
+    chunks = [json.loads(one.removeprefix("data: ")) for one in streams[0].split("\n\n")[:-2]]
+    assert (chunks[-1]["choices"], chunks[-1]["usage"]) == ([], expected)
+    assert "usage" not in streams[1] + streams[2]
 
 
 def test_a_stream_has_chunks_that_join_to_the_translation(client: TestClient) -> None:
