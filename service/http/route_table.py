@@ -61,7 +61,7 @@ PATHS = Paths(
         *(documents.PATH, deepl.DOCUMENT),
         *(deepl.LANGUAGES, deepl.LANGUAGES_3, deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
-        *(google.DETECT, google.LANGUAGES, openai.MODELS, operation.MODELS),
+        *(google.DETECT, google.LANGUAGES, openai.MODELS, apertium.PAIRS, operation.MODELS),
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, documents.BELOW),

@@ -1,4 +1,5 @@
-"""GET /translate as Apertium's web service answers it, which OmegaT asks."""
+"""GET /translate and /listPairs as Apertium's web service answers them, which OmegaT and Weblate
+ask, and POST /translate, which knows its form by the fields."""
 
 from __future__ import annotations
 
@@ -7,13 +8,16 @@ from typing import Any
 from fastapi import Request
 
 from service.errors import InvalidField, shown
+from service.http.bodies import Strings
 from service.http.error_answers import APERTIUM
 from service.http.openapi import READ, foreign_router
 from service.http.request_fields import RequestModel
-from service.http.requests import read_request
+from service.http.requests import RequestFields, read_fields
 from service.http.schemas import TranslateRequest
+from service.http.state import server_state
 from service.http.translating import translate_texts
 
+PAIRS = "/listPairs"
 _MAX_PAIR_CHARACTERS = 129
 """Two language codes and the bar between them."""
 router = foreign_router()
@@ -22,7 +26,7 @@ router = foreign_router()
 class ApertiumRequest(RequestModel):
     """One text and its languages, as "en|de". No model marks unknown words."""
 
-    quiet = ("key", "markUnknown")
+    quiet = ("key", "markUnknown", "format")
 
     q: str
     langpair: str
@@ -36,10 +40,30 @@ class ApertiumRequest(RequestModel):
         return TranslateRequest.validated(given)
 
 
+def is_apertium_form(fields: Strings) -> bool:
+    """Whether a form for /translate is Apertium's."""
+    return "langpair" in fields
+
+
+async def answer_apertium(request: Request, fields: RequestFields) -> dict[str, Any]:
+    asked = fields.parse(request, ApertiumRequest)
+    (translation,) = await translate_texts(request, asked.wanted())
+    return _answer({"translatedText": translation.text})
+
+
 @router.api_route(APERTIUM, methods=[*READ])
 async def translate_segment(request: Request) -> dict[str, Any]:
     """Translate one segment."""
-    asked = await read_request(request, ApertiumRequest)
-    (translation,) = await translate_texts(request, asked.wanted())
-    text = {"translatedText": translation.text}
-    return {"responseData": text, "responseDetails": None, "responseStatus": 200}
+    return await answer_apertium(request, await read_fields(request))
+
+
+@router.api_route(PAIRS, methods=[*READ])
+async def list_pairs(request: Request) -> dict[str, Any]:
+    """All pairs of languages."""
+    targets = server_state(request).dispatcher.targets
+    pairs = [(source, target) for source in targets for target in targets[source]]
+    return _answer([{"sourceLanguage": one, "targetLanguage": other} for one, other in pairs])
+
+
+def _answer(data: Any) -> dict[str, Any]:
+    return {"responseData": data, "responseDetails": None, "responseStatus": 200}

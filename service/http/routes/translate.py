@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from service.errors import ServiceError
 from service.http.answers import TranslateResponse, render_answer, render_error, render_piece
+from service.http.apis.apertium import answer_apertium, is_apertium_form
 from service.http.apis.deeplx import answer_deeplx, is_deeplx
 from service.http.bodies import JSON, PLAIN
 from service.http.error_answers import unforeseen
@@ -108,6 +109,8 @@ async def translate(request: Request) -> Any:
     fields = await read_fields(request, (*FIELD_TYPES, PLAIN))
     if is_deeplx(fields.json):
         return await answer_deeplx(request, fields)
+    if fields.strings and is_apertium_form(fields.strings):
+        return await answer_apertium(request, fields)
     wanted = fields.parse(request, TranslateRequest)
     if EVENT_STREAM in request.headers.get("accept", ""):
         job, record = await state.admit(request.state.caller, wanted), request.state.record

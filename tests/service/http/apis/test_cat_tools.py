@@ -43,6 +43,19 @@ def test_omegat_gets_its_segment_with_its_tags(client: TestClient, text: str, pa
     assert re.sub("<.+?>", "", translated) == re.sub("<.+?>", "", text).upper()
 
 
+def test_apertiums_pairs_are_listed_and_its_form_is_known_by_its_fields(
+    client: TestClient,
+) -> None:
+    """Weblate asks for the pairs, and Wikipedia's content translation posts a form."""
+    listed = client.get("/listPairs").json()
+    assert (listed["responseStatus"], listed["responseDetails"]) == (200, None)
+    assert {"sourceLanguage": "en", "targetLanguage": "de"} in listed["responseData"]
+    form = {"markUnknown": "0", "langpair": "eng|deu", "format": "txt", "q": "Hi."}
+    answer = client.post("/translate", data=form)
+    assert answer.json()["responseData"] == {"translatedText": "HI."}
+    assert "X-Ignored-Fields" not in answer.headers
+
+
 @pytest.mark.parametrize(
     ("query", "status", "told"),
     [
