@@ -105,14 +105,16 @@ class MultipartForm:
 
 
 def media_type_of(request: Request, allowed: Collection[str]) -> str:
-    """One of `allowed`, or NO_BODY without a body if the method is GET or has no Content-Type.
+    """One of `allowed`, or NO_BODY without a body if the method is GET or there is no Content-Type
+    or a length: a body without a length may still come.
 
     Raises UnsupportedMediaType, also for a compressed body and another charset than UTF-8. JSON has
     no charset (RFC 8259).
     """
     headers: HeaderValues = request.state.exchange.headers
     given = headers.get(b"content-type", b"").decode("latin-1")
-    if (not given or request.method == "GET") and not has_body(headers):
+    is_silent = not given or request.method == "GET" or b"content-length" in headers
+    if is_silent and not has_body(headers):
         return NO_BODY
     coding = headers.get(b"content-encoding", b"").decode("latin-1").strip()
     if coding.lower() not in ("", _IDENTITY):

@@ -16,6 +16,7 @@ from service.errors import ClientGone, NotFound, ServiceError
 from service.http.error_answers import (
     DEEPL,
     DEEPL_3,
+    GOOGLE,
     as_service_error,
     error_response,
     unforeseen,
@@ -148,7 +149,7 @@ class RequestMiddleware:
 
 def _tidy(path: str) -> str:
     """Without a second slash at the beginning, which a server's address may end with, and without
-    one at the end of DeepL's paths."""
+    one at the end of DeepL's and Google's paths."""
     if path.startswith("//"):
         path = "/" + path.lstrip("/")
-    return path.rstrip("/") if path.startswith((DEEPL, DEEPL_3)) else path
+    return path.rstrip("/") if path.startswith((DEEPL, DEEPL_3, GOOGLE)) else path

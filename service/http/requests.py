@@ -80,8 +80,8 @@ async def read_fields(
     allowed: Collection[str] = FIELD_TYPES,
     max_form_bytes: int | None = None,
 ) -> RequestFields:
-    """Read JSON, a form, a multipart form, a plain text as `q`, or the query string if these have
-    no field, and identify the request's caller.
+    """Read JSON, or a form, a multipart form or a plain text as `q` with the fields of the query
+    string that it lacks, and identify the request's caller.
 
     `allowed`: media types; `max_form_bytes`: of a multipart form, if not as of other bodies. Raises
     a ServiceError.
@@ -115,25 +115,29 @@ async def _read(
         return RequestFields(media_type, strings=query)
     if media_type == MULTIPART:
         form = await read_multipart(request, limits, max_form_bytes)
-        if not form.fields and not form.files:
-            return RequestFields(media_type, strings=query)
-        return RequestFields(media_type, strings=form.fields, unused=query, files=form.files)
+        return _joined(media_type, query, form.fields, form.files)
     body = await read_body(request, limits.max_body_bytes)
-    if media_type == JSON or (media_type == FORM and JSON in allowed and _is_object(body)):
+    if media_type == JSON or (JSON in allowed and _is_object(media_type, body, query)):
         return RequestFields(JSON, parse_json(body, limits), unused=query)
     if media_type == PLAIN:
-        unused = query.keys() & {"q"}  # the body is the text
-        return RequestFields(media_type, strings={**query, "q": decode_text(body)}, unused=unused)
-    fields = parse_form(body, limits)
-    if not fields:
-        return RequestFields(media_type, strings=query)
-    return RequestFields(media_type, strings=fields, unused=query)
+        return _joined(media_type, query, {"q": decode_text(body)})
+    return _joined(media_type, query, parse_form(body, limits))
 
 
-def _is_object(body: bytes) -> bool:
-    """Whether a form is an object in JSON, which `curl -d` sends as a form. No field of a form that
-    a route knows begins with a brace."""
-    return body[:_MOST_INDENT].lstrip().startswith(b"{")
+def _is_object(media_type: str, body: bytes, query: Strings) -> bool:
+    """Whether a form or a text is an object in JSON: `curl -d` sends it as a form, and .NET as a
+    text. No field of a form that a route knows begins with a brace, and a text to translate has its
+    target in the query."""
+    is_object = body[:_MOST_INDENT].lstrip().startswith(b"{")
+    return is_object and (media_type == FORM or "target" not in query)
+
+
+def _joined(
+    media_type: str, query: Strings, fields: Strings, files: Mapping[str, SentFile] | None = None
+) -> RequestFields:
+    """The fields of the body and of the query, where those of the body count."""
+    unused = [name for name in query if name in fields]
+    return RequestFields(media_type, strings={**query, **fields}, unused=unused, files=files or {})
 
 
 def _report_ignored(request: Request, names: Sequence[str], known: Iterable[str]) -> None:

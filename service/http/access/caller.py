@@ -36,7 +36,8 @@ from service.stores.api_key import EVERYBODY, ApiKey, ClientLimits, Owner
 from service.stores.keys import Used
 
 GOOGLE_HEADER = "X-Goog-Api-Key"
-_SHORT_FIELD, _OPUS_CAT_FIELD = "key", "tokenCode"
+_SHORT_FIELD, _OPUS_CAT_FIELD, _DEEPLX_FIELD = "key", "tokenCode", "token"
+_DEEPLX_PATHS = ("/translate", "/v1/translate")
 _NO_TOKEN = (_OPUS_CAT_FIELD, "0")
 """What OPUS-CAT's plugins always send."""
 _GOOGLE_NAME = GOOGLE_HEADER.lower().encode()
@@ -81,7 +82,7 @@ def _fields_of_path(scope: Scope) -> tuple[str, ...]:
         return (_OPUS_CAT_FIELD,)
     if path.startswith(GOOGLE) or is_apertium(path, scope.get("method", "")):
         return (_SHORT_FIELD,)
-    return ()
+    return (_DEEPLX_FIELD,) if path in _DEEPLX_PATHS else ()
 
 
 def client_address(host: str | None) -> str:

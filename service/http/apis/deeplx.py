@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fastapi import Request
 
-from service.http.bodies import FORM, JSON
+from service.http.bodies import FORM, JSON, PLAIN
 from service.http.openapi import foreign_router
 from service.http.request_fields import Code, RequestModel
 from service.http.requests import RequestFields, read_fields
@@ -24,7 +24,9 @@ router = foreign_router()
 
 
 class DeepLXRequest(RequestModel):
-    """One text; source_lang may be "auto" or empty."""
+    """One text; source_lang may be "auto". The token is a key."""
+
+    quiet = ("token",)
 
     text: str
     target_lang: Code
@@ -68,5 +70,5 @@ async def answer_deeplx(request: Request, fields: RequestFields) -> dict[str, An
 @router.post(PATH)
 async def translate_deeplx(request: Request) -> dict[str, Any]:
     """Translate one text; three alternatives are given without being asked for."""
-    fields = await read_fields(request, (JSON, FORM))
+    fields = await read_fields(request, (JSON, FORM, PLAIN))
     return await answer_deeplx(request, fields)

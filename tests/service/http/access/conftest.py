@@ -65,6 +65,11 @@ WAYS = {
         "/v1/translate",
         {"json": {**DEEPL, "text": "Hi."}, "headers": bearer(key)},
     ),
+    "deeplx query": lambda key: (f"/v1/translate?token={key}", {"json": {**DEEPL, "text": "Hi."}}),
+    "deeplx query, its other path": lambda key: (
+        f"/translate?token={key}",
+        {"json": {**DEEPL, "text": "Hi."}},
+    ),
     "immersive": lambda key: (
         "/immersive",
         {"json": {"text_list": ["Hi."], "target_lang": "de", "source_lang": "en", "api_key": key}},

@@ -133,3 +133,42 @@ def test_curl_sends_json_as_a_form(client: TestClient, path: str, body: Any, fie
     refused = client.post(path, content=spelled[:-3], headers=FORM)
     assert refused.status_code == 400
     assert "JSON" in refused.text
+
+
+def test_libreoffice_says_in_the_query_that_its_form_is_html(client: TestClient) -> None:
+    form = {"auth_key": "k", "target_lang": "DE", "text": '<p translate="no">hi</p><p>so is it</p>'}
+    answer = client.post("/v2/translate?tag_handling=html", data=form)
+    (found,) = answer.json()["translations"]
+    assert found["text"] == '<p translate="no">hi</p><p>SO IS IT</p>'
+    assert "X-Ignored-Fields" not in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate"])
+def test_subtitle_edit_sends_deeplx_its_json_as_a_text(client: TestClient, path: str) -> None:
+    """As .NET does without a media type. A text with braces to translate stays a text."""
+    body = '{ "source_lang": "EN", "target_lang": "DE", "text": "a=b" }'
+    text = {"Content-Type": "text/plain; charset=utf-8"}
+    assert client.post(path, content=body, headers=text).json()["data"] == "a=b"
+    braces = client.post("/translate?source=en&target=de", content="{so} it is", headers=text)
+    assert braces.text == "{so} IT IS"
+
+
+def test_a_content_type_without_a_body_says_nothing(client: TestClient) -> None:
+    """Obsidian's plugin posts so to Google's languages, with all fields in the query."""
+    for path, query, key in (
+        ("/language/translate/v2/languages", {"key": "k", "target": "en"}, "data"),
+        ("/language/translate/v2", {"q": "Hi.", "source": "en", "target": "de"}, "data"),
+        ("/v2/translate", {"text": "Hi.", "target_lang": "de"}, "translations"),
+        ("/translate", {"q": "Hi.", "source": "en", "target": "de"}, "translatedText"),
+    ):
+        for kind in (JSON, FORM, PHP):
+            answer = client.post(path, params=query, headers={**kind, "Content-Length": "0"})
+            assert answer.json()[key], (path, kind, answer.text)
+
+
+def test_googles_address_may_end_with_a_slash(client: TestClient) -> None:
+    """LunaTranslator's and Subtitle Edit's does."""
+    query = {"key": "k", "q": "Hi.", "source": "en", "target": "de"}
+    for method in ("GET", "POST"):
+        answer = client.request(method, "/language/translate/v2/", params=query).json()
+        assert answer["data"]["translations"] == [{"translatedText": "HI."}]

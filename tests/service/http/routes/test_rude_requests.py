@@ -42,7 +42,7 @@ def test_one_slash_more_before_a_path_is_no_other_path(client: TestClient, path:
     """As after an address that is written with a slash at its end."""
     assert "HI." in client.post("http://testserver/" + path, json=WORK[path]).text
     answer = client.post(path + "/", json=WORK[path])
-    if path.startswith("/v2/"):
+    if path.startswith(("/v2/", "/language/")):
         assert "HI." in answer.text
         return
     assert answer.status_code == 404
