@@ -42,7 +42,8 @@ _MOST_VALUES = 4 * MAX_TERMS + 1000
 
 
 class RequestModel(BaseModel):
-    """A request's fields. Unknown fields are ignored; null means absent.
+    """A request's fields. Unknown fields are ignored; null means absent, as does an empty string
+    where the field may be absent.
 
     `spelled_in_json`: fields whose numbers and flags may be strings in JSON, as all may in a form;
     None is all fields. `quiet`: unknown fields and files that are not reported as ignored. `names`:
@@ -53,6 +54,7 @@ class RequestModel(BaseModel):
     spelled_in_json: ClassVar[frozenset[str] | None] = None
     quiet: ClassVar[tuple[str, ...]] = ()
     names: ClassVar[frozenset[str]]
+    _required: ClassVar[frozenset[str]]
     _spelled: ClassVar[frozenset[str]]
     _spelled_in_json: ClassVar[frozenset[str]]
     _whole: ClassVar[frozenset[str]]
@@ -65,6 +67,9 @@ class RequestModel(BaseModel):
         cls.names, cls._spelled = frozenset(cls.model_fields), _spelled_fields(cls)
         cls._spelled_in_json = cls._spelled & (cls.spelled_in_json or cls._spelled)
         cls._whole = _fields_of_types(cls, ("integer",))
+        cls._required = frozenset(
+            name for name, field in cls.model_fields.items() if field.is_required()
+        )
 
     @classmethod
     def validated(cls, values: object, *, is_json: bool = True) -> Self:
@@ -75,7 +80,9 @@ class RequestModel(BaseModel):
             given = {
                 name: _parse_spelled(value) if name in spelled else value
                 for name, value in values.items()
-                if value is not None and name in cls.names
+                if value is not None
+                and name in cls.names
+                and (value != "" or name in cls._required)
             }
             for name in cls._whole & given.keys():
                 if isinstance(value := given[name], float) and value.is_integer():

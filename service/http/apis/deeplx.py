@@ -31,14 +31,14 @@ class DeepLXRequest(RequestModel):
     text: str
     target_lang: Code
     source_lang: Code = AUTO
-    tag_handling: Literal["html", "xml", ""] = ""
+    tag_handling: Literal["html", "xml"] | None = None
 
     def wanted(self, max_beam_size: int) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
         return TranslateRequest.validated(
             {
                 "q": self.text,
-                "source": self.source_lang.lower() or AUTO,
+                "source": self.source_lang.lower(),
                 "target": self.target_lang,
                 "format": "html" if self.tag_handling else "text",
                 "alternatives": min(_NUM_ALTERNATIVES, max_beam_size - 1),

@@ -28,7 +28,7 @@ router = foreign_router()
 
 
 class GoogleTextRequest(RequestModel):
-    """The fields of translating. An empty source means to detect it, as null does."""
+    """The fields of translating. Without a source it is detected."""
 
     quiet = _SYSTEM_PARAMETERS
 

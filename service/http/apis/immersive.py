@@ -27,7 +27,7 @@ class ImmersiveRequest(RequestModel):
 
     def wanted(self) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
-        texts, source = listed(self.text_list), self.source_lang or AUTO
+        texts, source = listed(self.text_list), self.source_lang
         given = {"q": texts, "source": source, "target": self.target_lang, "format": "auto"}
         return TranslateRequest.validated(given)
 

@@ -57,7 +57,7 @@ class OpusCatRequest(RequestModel):
 
     def wanted(self, *, details: bool = False) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
-        given = {"q": self.input, "source": self.srcLangCode or AUTO, "target": self.trgLangCode}
+        given = {"q": self.input, "source": self.srcLangCode, "target": self.trgLangCode}
         return TranslateRequest.validated({**given, "format": "auto", "details": details})
 
 

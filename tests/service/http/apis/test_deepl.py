@@ -103,8 +103,8 @@ def test_latency_is_optimized_by_greedy_search(client: TestClient, runner: FakeR
     [
         ("context", ["A letter."]),
         ("outline_detection", [False, "0", 1]),
-        ("splitting_tags", ["", []]),
-        ("non_splitting_tags", [""]),
+        ("splitting_tags", [[]]),
+        ("non_splitting_tags", [[]]),
     ],
 )
 def test_what_has_no_effect_is_named_and_refused_to_the_strict(

@@ -195,7 +195,7 @@ def test_named_strings_stay_in_a_file(client: TestClient) -> None:
     content = b'["the Blue Sky is", "primary"]'
     url = upload(client, "a.json", content, keep=["Blue Sky", "primary"]).json()
     assert client.get(url["translatedFileUrl"]).content == b'["THE Blue Sky IS", "primary"]'
-    answer = upload(client, "a.json", content, keep="")
+    answer = upload(client, "a.json", content, keep=" ")
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_field")
 
 

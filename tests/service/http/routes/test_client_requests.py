@@ -12,6 +12,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.http.apis.deepl import TextRequest
+from service.http.apis.deeplx import DeepLXRequest
+from service.http.apis.google import GoogleLanguagesRequest, GoogleTextRequest
+from service.http.apis.immersive import ImmersiveRequest
+from service.http.apis.libretranslate import DetectRequest
+from service.http.request_fields import RequestModel
+from service.http.schemas import TranslateRequest
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.http.clients import FORM, JSON
@@ -151,6 +158,36 @@ def test_subtitle_edit_sends_deeplx_its_json_as_a_text(client: TestClient, path:
     assert client.post(path, content=body, headers=text).json()["data"] == "a=b"
     braces = client.post("/translate?source=en&target=de", content="{so} it is", headers=text)
     assert braces.text == "{so} IT IS"
+
+
+FILLED: list[tuple[str, type[RequestModel], dict[str, str]]] = [
+    ("/translate", TranslateRequest, {"q": GERMAN, "source": "de", "target": "en"}),
+    ("/detect", DetectRequest, {"q": GERMAN}),
+    ("/v2/translate", TextRequest, {"text": GERMAN, "target_lang": "EN"}),
+    ("/v1/translate", DeepLXRequest, {"text": GERMAN, "target_lang": "EN"}),
+    ("/immersive", ImmersiveRequest, {"text_list": GERMAN, "target_lang": "EN"}),
+    ("/language/translate/v2", GoogleTextRequest, {"q": GERMAN, "target": "en"}),
+    ("/language/translate/v2/languages", GoogleLanguagesRequest, {}),
+]
+
+
+@pytest.mark.parametrize(("path", "model", "fields"), FILLED)
+def test_an_empty_string_in_a_field_that_may_be_absent_is_none(
+    client: TestClient, path: str, model: type[RequestModel], fields: dict[str, str]
+) -> None:
+    """Clients send the fields that their users left empty: source_lang, glossary_id, format."""
+
+    def answered(method: str, **options: Any) -> Any:
+        answer = client.request(method, path, **options)
+        assert answer.status_code == 200, answer.text
+        assert "X-Ignored-Fields" not in answer.headers
+        return {**answer.json(), "id": 0} if path == "/v1/translate" else answer.json()
+
+    empty = {**dict.fromkeys(model.names, ""), **fields}
+    assert answered("POST", json=empty) == answered("POST", json=fields)
+    if path != "/immersive":
+        assert answered("POST", data=empty) == answered("POST", data=fields)
+        assert answered("POST", params=empty) == answered("POST", params=fields)
 
 
 def test_a_content_type_without_a_body_says_nothing(client: TestClient) -> None:
