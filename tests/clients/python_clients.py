@@ -217,6 +217,8 @@ def test_openai(server: Served) -> None:
     asked: Any = [{"role": "user", "content": "Hi."}]
     whole = client.chat.completions.create(model="en-de", messages=asked)
     assert whole.choices[0].message.content == "HI."
+    assert whole.usage is not None
+    assert whole.usage.total_tokens == 6
     prompt = {"role": "system", "content": "Translate into German."}
     chunks = client.chat.completions.create(model="any", messages=[prompt, *asked], stream=True)
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "HI."
