@@ -185,6 +185,8 @@ def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
         values = scaled if scale.is_certain else values | scaled
     if end - start <= 2 and _is_afternoon(text, start, end):
         values |= {value + 12 for value in values}
+    if text[end : end + 1] == "折":  # 8折 is 20 % off
+        values |= {100 - (10 * value if value < 10 else value) for value in values}
     if text[end : end + 1] == "s" and end - start == 4:  # the 1990s are the 90er
         values |= {value % 100 for value in values}
     return frozenset(values)

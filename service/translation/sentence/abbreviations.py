@@ -13,8 +13,8 @@ import regex
 
 from model.text.spans import Span
 from service.translation.alignment import AlignmentLink
-from service.translation.checks.numbers import has_minus
 from service.translation.sentence.carriers import Replaced, Replacement
+from service.translation.sentence.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.hours import find_hours
 from service.translation.sentence.stages import Version
@@ -212,8 +212,6 @@ _WORDS = {
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
 _NO_CENTS = regex.compile(r"(?<![\d.,])(?P<euros>\d++(?:\.\d{3})*+),[-–—]{1,2}(?![\p{L}\d])")
 """1.299,- €."""
-_HAN_MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
-"""Networks lose the sign, unless there is a space before it."""
 _AFTER = r"(?=[\s,;:!?…)\]]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;])|(?=\.\W*+$))"
 _LETTERS = r"\p{L}\p{M}\p{N}"
@@ -289,9 +287,8 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     """The stage of a sentence with abbreviations of the language, or with Chinese numbers below
     zero; None without."""
     if language == "zh":
-        signs = (sign for sign in _HAN_MINUS.finditer(text) if has_minus(text, sign.end()))
-        found = [Replacement(*sign.span(), f" {sign.group()}") for sign in signs]
-        return spell(text, [], found) if found else None
+        numbers = [Replacement(*one) for one in find_chinese_numbers(text)]
+        return spell(text, [], numbers) if numbers else None
     known = _abbreviations(language)
     if known is None:
         return None

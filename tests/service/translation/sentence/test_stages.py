@@ -181,6 +181,12 @@ def test_no_sentence_is_longer_than_the_network_takes(
         ("de", "Art. Nr. 7 und IBAN-Nr. DE8", "Artikelnummer 7 und IBAN-Nummer DE8"),
         ("de", "Ein Narr. Er ist Artikel-Nr", None),
         ("zh", "余额为-120.50元，−5℃至-3℃", "余额为 -120.50元，−5℃至 -3℃"),
+        (
+            "zh",
+            "打8折，9.5折优惠，八五折起，第三折，三折伞，骨折",
+            "20%折扣，5%折扣，15%折扣起，第三折，三折伞，骨折",
+        ),
+        ("zh", "零下5度，零下十摄氏度，零下", " -5度， -10摄氏度，零下"),
         ("zh", "2020年-2023年，5元-10元，和平-2021，F-16，氦-3，3-5", None),
         ("en", "(misc. items, e.g. approx. 5)", "(various items, for example approximately 5)"),
         ("en", "such files, e.g.:", "such files, for example:"),
