@@ -16,7 +16,7 @@ from typing import Any
 from prometheus_client import Metric
 from pydantic.fields import FieldInfo
 
-from model.checkpoint.bundled import BUNDLED_NAMES
+from service.commands.serve import shown_default
 from service.errors import ServiceError
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
@@ -52,7 +52,7 @@ def settings_table() -> str:
     rows = [
         (
             f"`--{name.replace('_', '-')}`",
-            f"`{_default(name, field.default)}`",
+            f"`{shown_default(name, field.default)}`",
             field.description or "",
         )
         for name, field in Settings.model_fields.items()
@@ -108,14 +108,6 @@ TABLES: dict[str, Callable[[], str]] = {
 def _is_stale(page: Path) -> bool:
     markdown = page.read_text("utf-8")
     return with_tables(markdown) != markdown
-
-
-def _default(name: str, value: object) -> str:
-    if name == "model":
-        return ",".join(BUNDLED_NAMES)
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "none" if value in ((), None) else str(value)
 
 
 def _exported(family: Metric) -> str:

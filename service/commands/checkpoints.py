@@ -63,9 +63,9 @@ def evaluate(
     max_source_tokens: int | None,
     sentences: int | None,
 ) -> None:
-    """Measure CHECKPOINT's BLEU and chrF with sacrebleu, corpus by corpus.
+    """Measure CHECKPOINT's BLEU and chrF, corpus by corpus.
 
-    Every line is translated as the server would translate it.
+    Every line is translated as the server would translate it; sacrebleu compares.
     """
     with importing("train"):
         from model.training.evaluation import evaluate as measure
@@ -98,7 +98,7 @@ def evaluate(
     "repository stores them in less space.",
 )
 def average(sources: tuple[Path, ...], destination: Path, is_rounded: bool) -> None:
-    """Write the mean of the weights of SOURCES as the checkpoint DESTINATION.
+    """Average the weights of SOURCES in the checkpoint DESTINATION.
 
     They must have been trained from the same checkpoint, as several second stages are:
 
@@ -123,8 +123,10 @@ def average(sources: tuple[Path, ...], destination: Path, is_rounded: bool) -> N
     help="Dev sentences per corpus and direction.",
 )
 def calibrate(checkpoint: Path, recipe: Path, sentences: int) -> None:
-    """Measure on dev sets which attention heads of CHECKPOINT align words, and how its
-    log-probabilities say whether words and sentences are right; write both to its config.json.
+    """Select CHECKPOINT's alignment heads, and fit its confidence.
+
+    Dev sets tell which attention heads align words, and how log-probabilities say whether words and
+    sentences are right. Both are written to config.json.
     """
     wait_without_computing()
     with importing("train"):
@@ -144,11 +146,11 @@ def calibrate(checkpoint: Path, recipe: Path, sentences: int) -> None:
 @click.argument("directory", type=CHECKPOINT, required=False)
 @click.option("--machine", is_flag=True, help="Measure the instruction sets of this CPU.")
 def check(directory: Path | None, machine: bool) -> None:
-    """Verify the checkpoint DIRECTORY, such as zh-en: sums, sizes, types, ids, and its self-test.
+    """Verify the checkpoint DIRECTORY, such as zh-en.
 
-    The self-test is a few translations that the weights gave when they were saved. It is computed
-    in float32, whatever a server would use. Also shows the instruction set that a server on this
-    CPU uses.
+    Its sums, sizes, types and ids are compared, and its self-test is run: a few translations that
+    the weights gave when they were saved, computed in float32, whatever a server would use. Also
+    shows the instruction set that a server on this CPU uses.
     """
     if directory is None and not machine:
         raise click.UsageError("give a DIRECTORY or --machine")
@@ -217,9 +219,9 @@ def import_(
     dragoman import facebook/nllb-200-distilled-600M checkpoints/nllb
     dragoman import models/wmt/model.pt checkpoints/wmt --source-lang en --target-lang de
 
-    Families: Marian, M2M-100, NLLB-200, SMaLL-100, mBART-50, eole, fairseq Transformers. The
-    languages are named where the model does not say them, and otherwise choose among those that it
-    has. Each option may be given several times.
+    Families: Marian, M2M-100, NLLB-200, SMaLL-100, mBART-50, T5, MADLAD-400, eole, fairseq
+    Transformers. The languages are named where the model does not say them, and otherwise choose
+    among those that it has. Each option may be given several times.
     """
     with importing():
         from model.importers.imported import Wanted
@@ -239,9 +241,9 @@ def import_(
     help="Default: by the architecture.",
 )
 def export(checkpoint: Path, destination: Path, name: str | None) -> None:
-    """Write CHECKPOINT as the Hugging Face directory DESTINATION, in float32.
+    """Write CHECKPOINT as the Hugging Face directory DESTINATION.
 
-    transformers loads it, and ct2-transformers-converter makes a CTranslate2 model of it. The
+    It is in float32. transformers loads it, and ct2-transformers-converter makes a CTranslate2 model of it. The
     format follows from the architecture: marian for post-norm, pegasus for pre-norm checkpoints,
     m2m_100 for what was imported from M2M-100 or NLLB-200.
 

@@ -79,7 +79,10 @@ def add_term(
 def import_terms(
     name: str, file: Path, source: str, target: str, suffix: str | None, database: Path
 ) -> None:
-    """Store the CSV or TSV FILE as the glossary NAME, or the short units of a TMX file."""
+    """Store the terms of FILE as the glossary NAME.
+
+    FILE is CSV or TSV. The terms of a TMX file are its short units.
+    """
     if (suffix or file.suffix.lower().lstrip(".")) == "tmx":
         entries = read_memory(file, source, target)
     else:
@@ -141,7 +144,7 @@ def _replace(
 
 
 def _echo_stored(found: StoredGlossary) -> None:
-    click.echo(f"{found.name}: {found.source} to {found.target}, {found.num_entries} terms")
+    click.echo(f"{found.name}: {found.source} to {found.target}, terms: {found.num_entries}")
 
 
 class _Limit(click.ParamType[int | str]):
@@ -197,10 +200,12 @@ def keys() -> None:
 
 @keys.command("create")
 @_key_options
-@click.option("--admin", "is_admin", is_flag=True, help="It may change the glossaries of all keys.")
+@click.option(
+    "--admin", "is_admin", is_flag=True, help="It may change all glossaries, and reload models."
+)
 @database_option
 def create_key(database: Path, *, is_admin: bool, **given: int | float | str | None) -> None:
-    """Make a key and show it, this one time: only a digest of it is stored."""
+    """Make a key and show it, this one time. Only a digest of it is stored."""
     with opened(KeyStore, database, is_new=True) as store:
         written, key = store.create(_changed(KeyOptions(), given), is_admin=is_admin)
     click.echo(f"id {key.id}", err=True)
@@ -211,7 +216,7 @@ def create_key(database: Path, *, is_admin: bool, **given: int | float | str | N
 @click.option("--json", "is_json", is_flag=True, help="A JSON object a line.")
 @database_option
 def list_keys(database: Path, is_json: bool) -> None:
-    """List the keys, their limits, and the characters they have used this month."""
+    """List the keys, their limits, and what they have used this month."""
     month = month_of(time.time())
     with opened(KeyStore, database) as store:
         usage = store.read_usage(month)

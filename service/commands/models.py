@@ -52,7 +52,7 @@ def _settings(context: click.Context, models_dir: Path | None) -> Settings:
 @_in_directory
 @click.pass_context
 def models(context: click.Context, models_dir: Path | None) -> None:
-    """List and change the models of a directory, which servers load on demand.
+    """List, pull and remove models that servers load on demand.
 
     \b
     dragoman models pull Helsinki-NLP/opus-mt-de-fr

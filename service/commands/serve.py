@@ -31,9 +31,8 @@ def _settings_options(command: _Command) -> _Command:
     """One flag per setting: DRAGOMAN_MAX_SLOTS is --max-slots."""
     for name, field in reversed(Settings.model_fields.items()):
         bounds = [f"{k} {v}" for m in field.metadata for k, v in _bounds(m)]
-        default = ",".join(BUNDLED_NAMES) if name == "model" else field.default
-        shown_default = "default none" if default == () else f"default {default}"
-        extra = "; ".join([*bounds, shown_default, f"DRAGOMAN_{name.upper()}"])
+        default = f"default {shown_default(name, field.default)}"
+        extra = "; ".join([*bounds, default, f"DRAGOMAN_{name.upper()}"])
         option = click.option(
             f"--{name.replace('_', '-')}",
             name,
@@ -44,6 +43,15 @@ def _settings_options(command: _Command) -> _Command:
     return command
 
 
+def shown_default(name: str, value: object) -> str:
+    """The default of a setting as it is written in a flag."""
+    if name == "model":
+        return ",".join(BUNDLED_NAMES)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value in ((), None) else str(value)
+
+
 def _bounds(constraint: object) -> list[tuple[str, object]]:
     names = {"ge": "at least", "le": "at most"}
     return [(names[k], getattr(constraint, k)) for k in names if hasattr(constraint, k)]
@@ -52,7 +60,7 @@ def _bounds(constraint: object) -> list[tuple[str, object]]:
 @click.command()
 @_settings_options
 def serve(**flags: str | tuple[str, ...] | None) -> None:
-    """Serve checkpoints, or models that are imported first, over HTTP until interrupted.
+    """Serve models over HTTP until interrupted.
 
     A request goes to the first model that has its pair of languages, or to two through a third
     language.

@@ -29,10 +29,10 @@ _IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True, type=clic
 
 @click.group()
 def suggestions() -> None:
-    """Translations that are used instead of the machine's: what clients suggested at /suggest, and
-    translation memories.
+    """Translations that are used instead of the machine's.
 
-    An approved suggestion is the answer to its text, in its languages and format.
+    They come from clients at /suggest and from translation memories. A server uses them with
+    --suggestions true. An approved suggestion is the answer to its text, in its languages and format.
     """
 
 
@@ -51,7 +51,7 @@ def list_suggestions(database: Path, approved: bool) -> None:
 @_IDS
 @database_option
 def approve_suggestions(database: Path, ids: tuple[int, ...]) -> None:
-    """Put suggestions into use; a running server does so within seconds."""
+    """Put suggestions into use. A running server does so within seconds."""
     with opened(SuggestionStore, database) as store:
         _require_all(store.approve(ids), ids)
 
@@ -86,10 +86,9 @@ def _pair(command: _Command) -> _Command:
 )
 @database_option
 def import_units(file: Path, source: str, target: str, kind: str | None, database: Path) -> None:
-    """Put the units of FILE into use: a translation memory in TMX, or TSV or CSV with a text and
-    its translation a line.
+    """Put the units of FILE, a translation memory, into use.
 
-    A variant of a language, such as en-US, counts as the language. A running server uses the units
+    It is TMX, or TSV or CSV with a text and its translation a line. A variant of a language, such as en-US, counts as the language. A running server uses the units
     within seconds.
     """
     num_stored = num_skipped = 0
@@ -128,9 +127,9 @@ def _batches(file: Path, kind: str, source: str, target: str) -> Iterator[list[U
 @click.option("--format", "kind", type=_KIND, default=UNIT_FILES[0])
 @database_option
 def export_units(source: str, target: str, kind: str, database: Path) -> None:
-    """Write the suggestions in use to standard output, as a file that `import` reads.
+    """Write the suggestions in use to standard output.
 
-    Of several for one text the one that is used comes last.
+    The file is one that `import` reads. Of several for one text the one that is used comes last.
     """
     find = Languages([source, target]).find
     with opened(SuggestionStore, database) as store:

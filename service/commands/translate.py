@@ -115,7 +115,7 @@ def translate(
     corpus: CorpusOptions,
     output: str,
 ) -> None:
-    """Translate FILES, or standard input, to standard output or to -o.
+    """Translate FILES, or standard input, to standard output or -o.
 
     Formats such as .docx, .md, .po or .yml are known by the endings of names. Standard input and
     files that end in .txt or have no ending are plain text: a text of a hundred lines gives a

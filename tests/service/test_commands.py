@@ -58,12 +58,34 @@ def commands(group: click.Group, *before: str) -> Iterator[Sequence[str]]:
                 yield from commands(command, *before, name)
 
 
+GROUPS = [("models",), ("glossary",), ("keys",), ("suggestions",)]
+
+
 @pytest.mark.parametrize("command", [*commands(dragoman)], ids=" ".join)
 def test_every_command_explains_itself(command: Sequence[str]) -> None:
     """Also where nothing is set up yet."""
     result = run(*command, "--help")
     assert result.exit_code == 0
     assert len(result.output) > 100
+
+
+@pytest.mark.parametrize("group", [(), *GROUPS], ids=" ".join)
+def test_a_list_of_commands_shows_whole_sentences(
+    group: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """click cuts what is too long for a line of a terminal."""
+    monkeypatch.setenv("COLUMNS", "80")
+    _, listed = run(*group, "--help").output.split("Commands:\n")
+    assert "..." not in listed
+
+
+def test_help_shows_the_defaults_of_settings_as_their_page() -> None:
+    said = " ".join(run("serve", "--help").output.split())
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
+    rows = re.findall(r"^\| `--([a-z-]+)` \| `([^`]*)` \|", page, re.MULTILINE)
+    assert len(rows) == len(Settings.model_fields)
+    for flag, default in rows:
+        assert f"default {default}; DRAGOMAN_{flag.upper().replace('-', '_')}]" in said
 
 
 @pytest.mark.parametrize("command", ["check", "export"])

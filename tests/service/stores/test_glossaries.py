@@ -148,7 +148,7 @@ def test_the_short_units_of_a_memory_are_terms(tmp_path: Path) -> None:
     file.write_text("".join(write_tmx(itertools.starmap(Unit, units), "en-GB", "de")), "utf-8")
     options = ["--from", "en", "--to", "de", "--database", database]
     done = CliRunner().invoke(dragoman, ["glossary", "import", "mine", str(file), *options])
-    assert done.output == "mine: en to de, 2 terms\n"
+    assert done.output == "mine: en to de, terms: 2\n"
     assert read_memory(file, "en", "de") == [
         GlossaryEntry("house", "Haus"),
         GlossaryEntry("dog", "Köter"),
@@ -168,11 +168,11 @@ def test_the_command_keeps_glossaries(tmp_path: Path) -> None:
 
     assert run("add", "pets", "dog", "Köter").startswith("2 ")
     assert run("add", "pets", "dog", "Köter", "--from", "en", "--to", "de").startswith("0 ")
-    assert run("add", "pets", "US", "USA", "--case-sensitive") == "0 pets: en to de, 2 terms\n"
+    assert run("add", "pets", "US", "USA", "--case-sensitive") == "0 pets: en to de, terms: 2\n"
     assert run("show", "pets") == "0 dog -> Köter\nUS -> USA  (case-sensitive)\n"
     assert run("export", "pets") == "0 dog,Köter\nUS,USA,case_sensitive\n"
     imported = run("import", "cats", str(file), "--from", "en", "--to", "de")
-    assert imported == "0 cats: en to de, 1 terms\n"
+    assert imported == "0 cats: en to de, terms: 1\n"
     assert run("list") == "0 cats\ten-de\t1\npets\ten-de\t2\n"
     assert run("remove", "pets") == "0 "
     assert run("show", "pets").startswith("2 ")
