@@ -27,15 +27,24 @@ def resolve_checkpoint(source: Path) -> Path:
         is_here = source.exists()
     except OSError as error:
         raise SourceError(f"cannot read {shown(str(source))}: {reason_of(error)}") from error
-    if not is_here and str(source) in BUNDLED_NAMES:
-        return bundled_checkpoint(str(source))
-    if not is_here and is_hub_id(str(source)):
-        directory, commit = _download(str(source))
-        origin = {"source": str(source), "revision": commit}
-        return _cached(directory, "--".join([*source.parts, commit]), origin)
+    if not is_here:
+        return _resolve_name(str(source))
     if is_foreign(source):
         return _cached(source, f"{source.stem}--{_fingerprint(source)}", {"source": source.name})
     return source
+
+
+def _resolve_name(name: str) -> Path:
+    if name in BUNDLED_NAMES:
+        return bundled_checkpoint(name)
+    if not is_hub_id(name):
+        raise SourceError(
+            f"there is no model {shown(name)}: it is no file or directory here, no bundled model "
+            f"({', '.join(BUNDLED_NAMES)}) and no Hub id (owner/model)"
+        )
+    directory, commit = _download(name)
+    origin = {"source": name, "revision": commit}
+    return _cached(directory, "--".join([*Path(name).parts, commit]), origin)
 
 
 def import_source(source: str, destination: Path, revision: str | None, wanted: Wanted) -> None:

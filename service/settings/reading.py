@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, get_args
 
 from pydantic import SecretStr, ValidationError
@@ -46,19 +46,24 @@ def _require_known_variables(kind: type[Settings]) -> None:
     for given in os.environ:
         name = given.upper()
         if name.startswith("DRAGOMAN_") and name not in (*names, *_OTHER_VARIABLES):
-            nearest = difflib.get_close_matches(name, names, n=1)
-            hint = f"; did you mean {nearest[0]}?" if nearest else ""
-            raise ValueError(f"the variable {given} is no setting{hint}")
+            raise ValueError(f"the variable {given} is no setting{_hint(name, names)}")
+
+
+def _hint(name: str, names: Iterable[str]) -> str:
+    nearest = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {nearest[0]}?" if nearest else ""
 
 
 def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
-    """The message and the value received; omits values of secrets, even if the name is misspelt."""
+    """The message and the value received; omits values of secrets, and of a misspelt name."""
     message = error["msg"].removeprefix("Value error, ")
     if not error["loc"]:
         return message
     name = ".".join(map(str, error["loc"]))
-    nearest = difflib.get_close_matches(str(error["loc"][0]), kind.model_fields, n=1)
-    is_secret = bool(nearest) and _is_secret(kind.model_fields[nearest[0]])
+    if error["type"] == "extra_forbidden":
+        return f"{name} is no setting{_hint(name, kind.model_fields)}"
+    field = kind.model_fields.get(str(error["loc"][0]))
+    is_secret = field is not None and _is_secret(field)
     return f"setting {name}: {message}" + ("" if is_secret else f" (got {error['input']!r})")
 
 

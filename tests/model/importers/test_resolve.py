@@ -12,6 +12,7 @@ import torch
 from fastapi.testclient import TestClient
 
 from model.checkpoint import read_info
+from model.importers.imported import SourceError
 from model.importers.resolve import resolve_checkpoint
 from service.app import create_app
 from service.models.loading import StartupError, load_models
@@ -46,6 +47,12 @@ def test_a_foreign_model_is_imported_once_and_again_when_it_changes(
     os.utime(foreign / "config.json", (1, 1))
     assert resolve_checkpoint(foreign) != first
     assert read_info(first).name == "nllb"
+
+
+@pytest.mark.parametrize("name", ["en-dee", "/nowhere/en-de", "a/b/c"])
+def test_a_model_that_is_nowhere_is_refused_with_what_would_be_one(name: str) -> None:
+    with pytest.raises(SourceError, match=f"no model '{name}'.*zh-en, en-de.*owner/model"):
+        resolve_checkpoint(Path(name))
 
 
 def test_a_foreign_model_that_cannot_be_imported_leaves_no_cache(
