@@ -181,6 +181,11 @@ class Output:
         if written and read and stat.S_ISREG(written.st_mode) and os.path.samestat(written, read):
             raise TextFileError(f"{path or 'standard input'} is the output too; name another file")
 
+    def require_no_terminal(self, path: Path | None) -> None:
+        """Raise TextFileError if a terminal would show the bytes of `path`'s translation."""
+        if self._file is None and sys.stdout.isatty():
+            raise TextFileError(f"{path} becomes a file that is no text; name it with -o")
+
     def write_text(self, text: str, encoding: Encoding) -> None:
         """Write a text. The encoding of the first is that of all; a terminal gets UTF-8. Raises
         BrokenPipeError if the reader is gone."""

@@ -155,8 +155,10 @@ def translate(
             for path, own in _planned(inputs, _made(output))
         ]
         for written, own in planned:
-            for file, _ in own:
+            for file, content in own:
                 written.require_other_than(file)
+                if not (isinstance(content, TextReader) or content.is_text):
+                    written.require_no_terminal(file)
         is_small = _are_small(inputs)
         translators = opened.enter_context(
             translators_of(models, options, source, target, in_one_process=is_small)

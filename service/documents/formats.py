@@ -68,6 +68,11 @@ class FileFormat(NamedTuple):
     media_type: str
     suffix: str
 
+    @property
+    def is_text(self) -> bool:
+        """Whether files can be read without a program, as archives cannot."""
+        return not self.media_type.startswith(("application/vnd.", "application/epub"))
+
 
 def _formats() -> dict[str, FileFormat]:
     known: list[tuple[tuple[str, ...], str, str]] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -290,3 +291,22 @@ def test_a_command_with_documents_says_what_is_wrong(tmp_path: Path) -> None:
     assert_one_line(run(*TRANSLATE, str(document), str(again), "-o", str(out)), "2 files")
     assert_one_line(run(*TRANSLATE, "-o", str(out)), "needs FILES")
     assert document.read_bytes() == b"not a document"
+
+
+@pytest.mark.parametrize("suffix", [".docx", ".pptx", ".xlsx", ".odt", ".epub"])
+def test_a_terminal_shows_no_archive(suffix: str, tmp_path: Path) -> None:
+    """Before anything is read."""
+    document = tmp_path / f"a{suffix}"
+    document.write_bytes(b"PK")
+    terminal, theirs = pty.openpty()
+    with open(terminal, "rb", buffering=0), open(theirs, "wb", buffering=0) as shown:
+        ended = subprocess.run(
+            command(*TRANSLATE, str(document)),
+            stdout=shown,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=WAIT_SECONDS,
+            env=ENVIRONMENT,
+        )
+    assert_one_line(ended, f"a{suffix}", "name it with -o")
+    assert_one_line(run(*TRANSLATE, str(document)), "ZIP archive")
