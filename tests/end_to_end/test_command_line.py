@@ -284,7 +284,9 @@ def test_a_command_with_documents_says_what_is_wrong(tmp_path: Path) -> None:
     (out / "in").mkdir(parents=True)
     again = out / "in" / "a.docx"
     again.write_bytes(b"")
-    assert_one_line(run(*TRANSLATE, str(document), "-o", str(out / "b")), "a.docx", "ZIP archive")
+    assert_one_line(
+        run(*TRANSLATE, str(document), "-o", str(out / "b")), "a.docx", "not a DOCX file"
+    )
     assert not (out / "b").exists()
     assert_one_line(run(*TRANSLATE, str(document), str(text)), "need a directory for -o")
     assert_one_line(run(*TRANSLATE, str(document), "-o", str(tmp_path)), "is the output too")
