@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.files import reason_of
 from model.text.tokenizer import Tokenizer
 from model.training.anchors import Aligner, Pair
 from model.training.augmentation import MadePair, augment
@@ -75,7 +76,7 @@ def read_pairs(path: Path) -> list[Pair]:
                     )
                 pairs.append((columns[0], columns[1]))
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise RecipeError(f"cannot read the corpus {path}: {error}") from error
+        raise RecipeError(f"cannot read the corpus {path}: {reason_of(error)}") from error
     return pairs
 
 

@@ -72,6 +72,12 @@ def test_a_bad_line_is_named(tmp_path: Path, text: bytes, said: str) -> None:
         read_pairs(tmp_path / "bad.tsv")
 
 
+def test_a_corpus_that_is_missing_is_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "train.tsv"
+    with pytest.raises(RecipeError, match=f"^cannot read the corpus {path}: No such file[^/]*$"):
+        read_pairs(path)
+
+
 def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.tsv.gz"
     whole = gzip.compress("".join(f"{i * 7919}\t{i * 104729}\n" for i in range(3000)).encode())
