@@ -32,7 +32,7 @@ from service.translation.sentence.entering import Entry
 from service.translation.sentence.latin import keeps_latin, lost_latin
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Version, leave
-from service.translation.text_work import go_on
+from service.translation.text_work import raise_if_unwanted
 
 _JOINED = re.compile(rf"{MARK} ?(?={MARK})")
 
@@ -98,7 +98,7 @@ class Assembly:
     def rendered(self, unit: Sentence, rank: int = 0) -> list[TextPart]:
         """The translation of a complete unit as it is written: the version of this rank, or the
         last that a sentence has."""
-        go_on()
+        raise_if_unwanted()
         attributes = {
             sentence: render(sentence, self._version(sentence, rank), {})
             for sentence in unit.attributes
@@ -141,7 +141,7 @@ class Assembly:
     ) -> SentenceResult:
         """The result of a sentence; of one that is translated again the hypothesis that lost
         least comes first."""
-        go_on()
+        raise_if_unwanted()
         if outcome.error is not None:
             raise outcome.error
         hypotheses = outcome.hypotheses

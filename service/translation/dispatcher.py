@@ -30,7 +30,7 @@ from service.translation.routing import (
 )
 from service.translation.streaming import buffered
 from service.translation.study.next_words import NextWords
-from service.translation.text_work import go_on, num_characters, text_work
+from service.translation.text_work import num_characters, raise_if_unwanted, text_work
 from service.translation.translator import Pieces
 
 _RoutedJob = tuple[Route, ModelJob]
@@ -245,7 +245,7 @@ class Dispatcher:
 
 def _samples(texts: Sequence[Text], text_format: TextFormat) -> Iterator[str]:
     for text in texts:
-        go_on()
+        raise_if_unwanted()
         yield sample_of(text, text_format)
 
 

@@ -44,7 +44,7 @@ from service.translation.sentence.emphasis import is_acronym
 from service.translation.sentence.entering import Entrance, Entry, has_odd_words
 from service.translation.sentence.rare_capitals import without_rare_capitals
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
-from service.translation.text_work import go_on
+from service.translation.text_work import raise_if_unwanted
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
@@ -124,7 +124,7 @@ class Preparation:
 
     def _parse(self, text: Text) -> Document:
         """The text's document. Between a language and itself nothing is translated."""
-        go_on()
+        raise_if_unwanted()
         work = self.work
         if work.source == work.target:
             parts = text.parts if isinstance(text, CodedText) else [text]
@@ -205,7 +205,7 @@ class Preparation:
         return FlowCutter(self.work.source, self.work.target, self._cut)
 
     def _find_kept(self, text: str) -> Sequence[Span]:
-        go_on()
+        raise_if_unwanted()
         others = [*find_unspelled(self._read(text), self.tokenizer, self.work.source)]
         if self._keeps_han and not is_chinese(text):
             others += (Span(*match.span()) for match in HAN.finditer(text))
@@ -226,7 +226,7 @@ class Preparation:
     def _count(self, text: str, is_in_caps: bool) -> int:
         """The source ids of a sentence as the network gets it; more than it takes for a sentence
         with too many marks."""
-        go_on()
+        raise_if_unwanted()
         text = in_half_width(text)
         if is_in_caps or is_in_capitals(text):
             text = in_sentence_case(text)

@@ -33,7 +33,7 @@ async def text_work(
     """The result of `work`, which may raise; it takes time linear in the characters.
 
     When the ticket's deadline passes or the caller is cancelled, a thread's work ends where it next
-    calls `go_on`. Raises DeadlineExceeded.
+    calls `raise_if_unwanted`. Raises DeadlineExceeded.
     """
     if num_characters <= _MOST_INLINE:
         return work()
@@ -41,7 +41,7 @@ async def text_work(
 
     def run() -> _Result:
         _is_over.set(is_over)
-        go_on()
+        raise_if_unwanted()
         return work()
 
     try:
@@ -55,7 +55,7 @@ async def text_work(
         is_over.set()
 
 
-def go_on() -> None:
+def raise_if_unwanted() -> None:
     """Between two parts of the work on texts: raises Unwanted if nobody waits for it."""
     is_over = _is_over.get(None)
     if is_over is not None and is_over.is_set():

@@ -34,7 +34,7 @@ from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.slashes import Slashes, enter_slashes
 from service.translation.sentence.stages import Stage
 from service.translation.sentence.terms import Terms
-from service.translation.text_work import go_on
+from service.translation.text_work import raise_if_unwanted
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
@@ -112,7 +112,7 @@ class Entrance:
 
     def enter(self, sentence: Sentence, prefix: tuple[int, ...]) -> Entry:
         """The sentence as the network reads it. Its translation begins with the ids of `prefix`."""
-        go_on()
+        raise_if_unwanted()
         stages: list[Stage] = []
         text = sentence.text
         if sentence.is_in_capitals:

@@ -15,16 +15,16 @@ from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.preparation import Preparation
-from service.translation.text_work import Unwanted, go_on, text_work
+from service.translation.text_work import Unwanted, raise_if_unwanted, text_work
 from tests.service.fakes import FakeTokenizer
 
 LONG = 5_000
 
 
 class Work:
-    """Work without an end, but for `go_on`."""
+    """Work without an end, but for `raise_if_unwanted`."""
 
-    def __init__(self, part: Callable[[], None] = go_on) -> None:
+    def __init__(self, part: Callable[[], None] = raise_if_unwanted) -> None:
         self._part = part
         self.has_begun, self.was_ended = threading.Event(), threading.Event()
 
