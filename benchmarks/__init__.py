@@ -1,0 +1,1 @@
+"""What the figures of the README and the documentation are measured with."""

@@ -1,1 +1,1 @@
-"""What only a GPU can tell, in ten minutes: `python -m benchmarks.gpu`."""
+"""What only a GPU can tell, in five minutes: `python -m benchmarks.gpu`."""

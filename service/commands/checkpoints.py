@@ -243,9 +243,9 @@ def import_(
 def export(checkpoint: Path, destination: Path, name: str | None) -> None:
     """Write CHECKPOINT as the Hugging Face directory DESTINATION.
 
-    It is in float32. transformers loads it, and ct2-transformers-converter makes a CTranslate2 model of it. The
-    format follows from the architecture: marian for post-norm, pegasus for pre-norm checkpoints,
-    m2m_100 for what was imported from M2M-100 or NLLB-200.
+    It is in float32. transformers loads it, and ct2-transformers-converter makes a CTranslate2
+    model of it. The format follows from the architecture: marian for post-norm, pegasus for
+    pre-norm checkpoints, m2m_100 for what was imported from M2M-100 or NLLB-200.
 
     \b
     dragoman export zh-en exported

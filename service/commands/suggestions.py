@@ -32,7 +32,8 @@ def suggestions() -> None:
     """Translations that are used instead of the machine's.
 
     They come from clients at /suggest and from translation memories. A server uses them with
-    --suggestions true. An approved suggestion is the answer to its text, in its languages and format.
+    --suggestions true. An approved suggestion is the answer to its text, in its languages and
+    format.
     """
 
 
@@ -88,8 +89,8 @@ def _pair(command: _Command) -> _Command:
 def import_units(file: Path, source: str, target: str, kind: str | None, database: Path) -> None:
     """Put the units of FILE, a translation memory, into use.
 
-    It is TMX, or TSV or CSV with a text and its translation a line. A variant of a language, such as en-US, counts as the language. A running server uses the units
-    within seconds.
+    It is TMX, or TSV or CSV with a text and its translation a line. A variant of a language, such
+    as en-US, counts as the language. A running server uses the units within seconds.
     """
     num_stored = num_skipped = 0
     with opened(SuggestionStore, database, is_new=True) as store:

@@ -1,5 +1,5 @@
-"""Translate a request's texts for a route, at once or as a stream that ends with its client, and
-its work with it."""
+"""Translate a request's texts for a route, at once or as a stream. If the client leaves, the work
+ends."""
 
 from __future__ import annotations
 
