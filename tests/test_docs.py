@@ -57,3 +57,12 @@ def test_the_files_it_names_exist(name: str) -> None:
         assert (ROOT / path).exists(), path
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", text):
         assert ((ROOT / name).parent / link).exists(), link
+
+
+@pytest.mark.parametrize("name", [*READMES, *PAGES])
+def test_a_table_begins_with_a_header(name: str) -> None:
+    """Rows after a blank line are shown as text."""
+    lines = ["", *read(name).splitlines(), ""]
+    begins = [i for i, line in enumerate(lines) if line[:1] == "|" != lines[i - 1][:1]]
+    for i in begins:
+        assert re.fullmatch(r"\|( *:?-+:? *\|)+", lines[i + 1]), lines[i]

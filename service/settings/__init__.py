@@ -220,7 +220,8 @@ class Settings(_Described):
     api_docs: bool = True
     """Serve /docs, /openapi.json and /spec."""
     suggestions: bool = False
-    """Store the better translations that clients send to /suggest. Needs database."""
+    """Use approved suggestions and translation memories, and store what clients send to /suggest.
+    Needs database."""
     stream_idle_seconds: Annotated[float, Field(gt=0, le=10**6)] = 300.0
     """Close a websocket after this long without a request."""
     page: bool = True
