@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import Request
 
-from service.errors import InvalidField, shown
+from service.errors import InvalidField, MissingField, shown
 from service.http.bodies import Strings
 from service.http.error_answers import APERTIUM
 from service.http.openapi import READ, foreign_router
@@ -53,7 +53,9 @@ async def answer_apertium(request: Request, fields: RequestFields) -> dict[str, 
 
 @router.api_route(APERTIUM, methods=[*READ])
 async def translate_segment(request: Request) -> dict[str, Any]:
-    """Translate one segment."""
+    """Translate one segment. Raises MissingField with a hint for the fields of POST."""
+    if "target" in request.query_params and "langpair" not in request.query_params:
+        raise MissingField("GET needs langpair, such as en|de; source and target are for POST")
     return await answer_apertium(request, await read_fields(request))
 
 
