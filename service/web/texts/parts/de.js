@@ -1,6 +1,6 @@
 export default {
-  legend: "Gewellte Wörter sind zweifelhaft. Zeigen Sie auf ein Wort, oder nutzen Sie in der Übersetzung die Pfeiltasten, um den Grund zu lesen.",
-  legendLinks: "Gewellte Wörter sind zweifelhaft. Zeigen Sie auf ein Wort, oder nutzen Sie in der Übersetzung die Pfeiltasten, um den Grund zu lesen und das Gegenstück zu sehen.",
+  legend: "Wellig unterstrichene Wörter sind zweifelhaft. Zeigen Sie auf ein Wort, oder nutzen Sie in der Übersetzung die Pfeiltasten, um den Grund zu lesen.",
+  legendLinks: "Wellig unterstrichene Wörter sind zweifelhaft. Zeigen Sie auf ein Wort, oder nutzen Sie in der Übersetzung die Pfeiltasten, um den Grund zu lesen und das Gegenstück zu sehen.",
   legendNext: " Klicken Sie auf ein Wort, oder drücken Sie die Eingabetaste, für andere Wörter.",
   allSentences: "Alle {count} Sätze zeigen", back: "Zurückübersetzen", backFailed: "Das ging nicht: {reason}",
   confidence: "Sicherheit", score: "Bewertung", tokens: "Tokens", sureness: "Mittlere Wahrscheinlichkeit",
