@@ -193,10 +193,11 @@ def _input(file: Path, is_plain: bool, reading: _Reading) -> _Input:
     try:
         return _Input(file, format_of(file.name))
     except UnsupportedFile as error:
-        hint = "" if suffix in SAVE_AS else "; --plain reads it as plain text"
-        if compression_of(file) != "none":
-            hint = "; --format text reads its lines"
-        raise ValueError(f"{file}: {error}{hint}") from None
+        if suffix in SAVE_AS:
+            raise ValueError(f"{file}: {error}") from None
+        is_packed = compression_of(file) != "none"
+        hint = "--format text reads its lines" if is_packed else "--plain reads it as plain text"
+        raise ValueError(f"{file}: {suffix} files are not read; {hint}") from None
 
 
 def _are_small(inputs: Sequence[_Input]) -> bool:
