@@ -46,13 +46,13 @@ class RequestModel(BaseModel):
     where the field may be absent.
 
     `spelled_in_json`: fields whose numbers and flags may be strings in JSON, as all may in a form;
-    None is all fields. `quiet`: unknown fields and files that are not reported as ignored. `names`:
-    those of all fields.
+    None is all fields. `unreported`: unknown fields and files that are not named in
+    X-Ignored-Fields. `names`: those of all fields.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
     spelled_in_json: ClassVar[frozenset[str] | None] = None
-    quiet: ClassVar[tuple[str, ...]] = ()
+    unreported: ClassVar[tuple[str, ...]] = ()
     names: ClassVar[frozenset[str]]
     _required: ClassVar[frozenset[str]]
     _spelled: ClassVar[frozenset[str]]

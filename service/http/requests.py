@@ -57,7 +57,9 @@ class RequestFields:
         values = self.json if is_json else self.strings
         given = values if isinstance(values, dict) else ()
         names = [*(name for name in given if name not in model.names), *self.unused, *self.files]
-        unknown = [name for name in names if name not in model.quiet and name not in KEY_FIELDS]
+        unknown = [
+            name for name in names if name not in model.unreported and name not in KEY_FIELDS
+        ]
         if unknown:
             _report_ignored(request, unknown, model.model_fields)
         wanted = model.validated(values, is_json=is_json)

@@ -39,7 +39,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
 class FileRequest(RequestModel):
     """The languages of an uploaded file, and options of its translation."""
 
-    quiet = ("file", "secret", "format")
+    unreported = ("file", "secret", "format")
 
     source: str = Field(description='Language code of the text, or "auto" to detect it.')
     target: str = Field(description="Language code to translate into.")

@@ -26,7 +26,7 @@ router = foreign_router()
 class ApertiumRequest(RequestModel):
     """One text and its languages, as "en|de". No model marks unknown words."""
 
-    quiet = ("key", "markUnknown", "format")
+    unreported = ("key", "markUnknown", "format")
 
     q: str
     langpair: str

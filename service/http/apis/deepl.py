@@ -200,7 +200,7 @@ class TextRequest(DeepLRequest):
 class DocumentRequest(DeepLRequest):
     """The fields of POST /v2/document beside its file."""
 
-    quiet = ("file",)
+    unreported = ("file",)
 
     filename: str | None = None
     output_format: str | None = None

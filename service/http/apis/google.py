@@ -30,7 +30,7 @@ router = foreign_router()
 class GoogleTextRequest(RequestModel):
     """The fields of translating. Without a source it is detected."""
 
-    quiet = _SYSTEM_PARAMETERS
+    unreported = _SYSTEM_PARAMETERS
 
     q: Texts
     target: Code
@@ -53,7 +53,7 @@ class GoogleTextRequest(RequestModel):
 class GoogleDetectRequest(RequestModel):
     """The texts whose languages are asked for."""
 
-    quiet = _SYSTEM_PARAMETERS
+    unreported = _SYSTEM_PARAMETERS
 
     q: Texts
 
@@ -62,7 +62,7 @@ class GoogleLanguagesRequest(RequestModel):
     """`target`: the language of the names; without it there are none. A language that the server
     does not know stands for English."""
 
-    quiet = _SYSTEM_PARAMETERS
+    unreported = _SYSTEM_PARAMETERS
 
     target: Code | None = None
     model: str | None = None

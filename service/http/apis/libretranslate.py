@@ -43,7 +43,7 @@ _ANY_JSON: dict[int | str, dict[str, Any]] = {
 class DetectRequest(RequestModel):
     """The text whose language is asked for."""
 
-    quiet = ("secret",)
+    unreported = ("secret",)
 
     q: str = Field(description="A text.")
     preferred_languages: PreferredLanguages = None
@@ -88,7 +88,7 @@ _Suggested = Annotated[str, Field(max_length=MAX_CHARACTERS)]
 class SuggestRequest(RequestModel):
     """A text `q`, and `s`, which it should be translated to."""
 
-    quiet = ("secret",)
+    unreported = ("secret",)
 
     q: _Suggested
     s: _Suggested

@@ -45,7 +45,7 @@ router = foreign_router()
 class OpusCatRequest(RequestModel):
     """One segment and its languages; srcLangCode may be absent. No model has a tag."""
 
-    quiet = ("tokenCode", "inputIsSingleSentence")
+    unreported = ("tokenCode", "inputIsSingleSentence")
 
     input: str
     trgLangCode: Code

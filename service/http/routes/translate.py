@@ -66,7 +66,7 @@ _PREFER = {
 class NextWordsRequest(RequestModel):
     """A text, the beginning of its translation, and how many words to give."""
 
-    quiet = ("secret",)
+    unreported = ("secret",)
 
     q: str
     source: Code
