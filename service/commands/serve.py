@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import ipaddress
 import logging
@@ -257,6 +258,8 @@ def _bind(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return listening_socket(address, family, is_shared=is_shared)
     except OSError as error:
-        fail(f"cannot listen on {host} port {port}: {error.strerror or error}")
+        reason, *_ = (error.strerror or str(error)).split(" (while ")  # Python adds the address
+        hint = "; --port takes another" if error.errno == errno.EADDRINUSE else ""
+        fail(f"cannot listen on {host} port {port}: {reason}{hint}")
     except ValueError as error:  # no host name, or the system cannot share ports
         fail(f"cannot listen on {host} port {port}: {error}")

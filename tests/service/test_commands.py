@@ -187,11 +187,14 @@ def test_an_address_that_cannot_be_listened_on_is_one_line_and_exit_code_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        for host in "127.0.0.1", "x" * 64 + ".example", "\0":
+        port = taken.getsockname()[1]
+        for host in "x" * 64 + ".example", "\0", "127.0.0.1":
             with pytest.raises(SystemExit) as exit_:
-                _bind(host, taken.getsockname()[1])
+                _bind(host, port)
             assert exit_.value.code == 2
-            assert_one_line(capsys.readouterr().err, "cannot listen on")
+            said = capsys.readouterr().err
+            assert_one_line(said, "cannot listen on")
+        assert said.endswith(f"port {port}: Address already in use; --port takes another\n")
 
 
 def test_a_checkpoint_in_order_is_checked_and_the_instruction_set_shown() -> None:
