@@ -14,15 +14,13 @@ CountTokens = Callable[[str], int]
 _CLOSING = r"[\p{Pf}\p{Pe}\"'」』]*"
 _SPACED_CLOSING = r"(?:»(?=[\s.,;:!?]|$)\s*)?"
 """A French closing quotation mark after the space before it; German » stands before a letter."""
+_STOP = rf"(?<!(?<!\p{{L}})\p{{Lu}}\p{{Ll}}{{0,3}})(?<!\d)\.(?={_CLOSING}\s(?!\d))"
+"""A full stop, but not of a number, before a number, of a title or of an initial."""
 _BOUNDARIES = (
-    regex.compile(
-        rf"(?:[。！？…؟।]|(?:[!?]|(?<=\p{{L}}{{4}}[\p{{Pf}}\p{{Pe}}\"'」』]?)\.)(?={_CLOSING}\s))+"
-        rf"{_CLOSING}\s*{_SPACED_CLOSING}"
-    ),
+    regex.compile(rf"(?:[。！？…؟।]|[!?](?={_CLOSING}\s)|{_STOP})+{_CLOSING}\s*{_SPACED_CLOSING}"),
     regex.compile(rf"(?:[；：，、،]|[;:,](?={_CLOSING}\s)){_CLOSING}\s*"),
     regex.compile(r"(?<!«|\d\.)\s+"),
 )
-"""A point inside a sentence is one of an ordinal or an abbreviation, unless it is behind a word."""
 _CONTINUATION = regex.compile(r"[!?;:]|»(?=[\s.,;:!?]|$)")
 """What no part begins with: French marks, which have a space before them."""
 _GRAPHEME = regex.compile(r"\X")

@@ -189,6 +189,10 @@ def test_a_sentence_that_is_not_translatable_is_kept() -> None:
     [
         ("aaaa aaaa aaaa. bbb, bbb bbb", "aaaa aaaa aaaa. "),
         ("aaaa aaaa aaaaa, bb bbb bbb", "aaaa aaaa aaaaa, "),
+        ("aaa aaa aaa Mr. Bbb bbb b", "aaa aaa aaa Mr. Bbb "),
+        ("aaa aaa aaa U.S. Bb bbb b", "aaa aaa aaa U.S. Bb "),
+        ("aaa aaa am 5. Bbb bb bbb", "aaa aaa am 5. Bbb "),
+        ("aaa aaa aaa aa. 5 bbb bbb", "aaa aaa aaa aa. 5 "),
         ("aaaa aaaa aaaaa bbbbbbbbb", "aaaa aaaa aaaaa "),
         ("« aaaa aaaa ! » bbbb bbb bbb", "« aaaa aaaa ! » "),
         ("«\u202faaaaaa aaaa\u202f!\u202f» bbb bbb", "«\u202faaaaaa aaaa\u202f!\u202f» "),
