@@ -184,7 +184,7 @@ def _inputs(
 def _input(file: Path, is_plain: bool, reading: _Reading) -> _Input:
     """Raises ValueError if the file's ending is unknown."""
     from service.corpora.compression import compression_of
-    from service.documents.formats import SAVE_AS, format_of
+    from service.documents.formats import FORMATS, SAVE_AS, format_of
     from service.errors import UnsupportedFile
 
     suffix = file.suffix.lower()
@@ -197,7 +197,8 @@ def _input(file: Path, is_plain: bool, reading: _Reading) -> _Input:
             raise ValueError(f"{file}: {error}") from None
         is_packed = compression_of(file) != "none"
         hint = "--format text reads its lines" if is_packed else "--plain reads it as plain text"
-        raise ValueError(f"{file}: {suffix} files are not read; {hint}") from None
+        allowed = ", ".join(FORMATS)
+        raise ValueError(f"{file}: {suffix} files are not read; {hint}; known: {allowed}") from None
 
 
 def _are_small(inputs: Sequence[_Input]) -> bool:

@@ -157,7 +157,9 @@ def test_one_text_is_not_taken_for_its_letters(translator: Translator) -> None:
 
 def test_a_model_that_cannot_be_loaded_is_a_value_error(tmp_path: Path) -> None:
     for models in ("nowhere", tmp_path, ["zh-en", "zh-en"], []):
-        with pytest.raises(ValueError, match=r"config\.json|name of its own|at least one"):
+        with pytest.raises(
+            ValueError, match=r"no model 'nowhere'|config\.json|name of its own|at least one"
+        ):
             Translator(models)
 
 

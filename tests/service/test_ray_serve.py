@@ -77,7 +77,7 @@ def test_each_gpu_of_a_replica_brings_its_slots() -> None:
         ({"replicas": "3", "max_replicas": "2"}, ["max_replicas", "3", "2"]),
         ({"gpus": "1.5"}, ["gpus", "1.5"]),
         ({"device": "cuda"}, ["cuda", "gpus"]),
-        ({"slots": "3"}, ["slots", "'3'"]),
+        ({"slots": "3"}, ["slots is no setting", "max_slots"]),
         ({"port": "80"}, ["port", "http_options"]),
     ],
 )
