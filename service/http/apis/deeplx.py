@@ -26,7 +26,7 @@ router = foreign_router()
 class DeepLXRequest(RequestModel):
     """One text; source_lang may be "auto". The token is a key."""
 
-    quiet = ("token",)
+    unreported = ("token",)
 
     text: str
     target_lang: Code
