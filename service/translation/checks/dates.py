@@ -19,7 +19,7 @@ _MONTHS = {
     ),
 }
 _LEAST_LETTERS, _MOST_DAYS = 3, 31
-_YEAR = r"(?P<year>[12]\d{3})"
+_DAY, _YEAR = r"(?P<day>[0-9]{1,2})", r"(?P<year>[12][0-9]{3})"
 _NAMES = {
     code: "|".join(
         rf"{month[:_LEAST_LETTERS]}(?:t?\.|(?:{month[_LEAST_LETTERS:]})?\b)" for month in months
@@ -28,23 +28,22 @@ _NAMES = {
 }
 _DATES = {
     "en": regex.compile(
-        rf"\b(?P<month>{_NAMES['en']}) (?P<day>\d\d?)(?:st|nd|rd|th)?(?![\d:])(?:,? {_YEAR}\b)?"
-        rf"|(?<![\d.,:])(?P<day>\d\d?)(?:st|nd|rd|th)? (?:of )?(?P<month>{_NAMES['en']})"
+        rf"\b(?P<month>{_NAMES['en']}) {_DAY}(?:st|nd|rd|th)?(?![\d:])(?:,? {_YEAR}\b)?"
+        rf"|(?<![\d.,:]){_DAY}(?:st|nd|rd|th)? (?:of )?(?P<month>{_NAMES['en']})"
         rf"(?:,? {_YEAR}\b)?"
     ),
-    "de": regex.compile(rf"(?<![\d.,:])(?P<day>\d\d?)\. ?(?P<month>{_NAMES['de']})(?: {_YEAR}\b)?"),
-    "zh": regex.compile(
-        rf"(?:{_YEAR} ?年 ?)?(?<!\d)(?P<month>\d\d?) ?月 ?(?P<day>\d\d?) ?[日号號]"
-    ),
+    "de": regex.compile(rf"(?<![\d.,:]){_DAY}\. ?(?P<month>{_NAMES['de']})(?: {_YEAR}\b)?"),
+    "zh": regex.compile(rf"(?:{_YEAR} ?年 ?)?(?<!\d)(?P<month>[0-9]{{1,2}}) ?月 ?{_DAY} ?[日号號]"),
 }
 _NUMBER_AFTER = regex.compile(
-    r"\s?(?:[-–—&/+至和到]|to\b|and\b|or\b|until\b|till\b|bis\b|und\b|oder\b)\s?\d\d?(?!\d)"
+    r"\s?(?:[-–—&/+至和到]|to\b|and\b|or\b|until\b|till\b|bis\b|und\b|oder\b)\s?\d\d?"
+    r"(?!\d|\.?\s\p{Lu}|\s?[月年])"
 )
 _NUMBER_BEFORE = regex.compile(
     r"(?<!\d)\d\d?\.?(?:st|nd|rd|th)?\s?(?:[-–—&/+,、至和到]|to|and|or|until|till|bis|und|oder)\s?$"
 )
 _LONGEST_JOINT = 12
-_PAIR = regex.compile(r"(?<!\d)(\d\d?)[./-] ?(\d\d?)(?!\d)")
+_PAIR = regex.compile(r"(?<!\d)([0-9]{1,2})[./-] ?([0-9]{1,2})(?!\d)")
 DATED = _DATES.keys()
 """The languages whose dates are known."""
 
@@ -86,13 +85,12 @@ def lost_dates(source: str, target: str, pair: tuple[str, str]) -> list[str]:
     the translation."""
     if not set(pair) <= DATED:
         return []
+    dates = [*find_dates(source, pair[0])]
+    if not dates:
+        return []
     there = {(one.month, one.day) for one in find_dates(target, pair[1])}
     there.update(_in_digits(target))
-    return [
-        source[one.start : one.end]
-        for one in find_dates(source, pair[0])
-        if (one.month, one.day) not in there
-    ]
+    return [source[one.start : one.end] for one in dates if (one.month, one.day) not in there]
 
 
 def _in_digits(text: str) -> Iterator[tuple[int, int]]:

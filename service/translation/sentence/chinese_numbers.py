@@ -14,7 +14,7 @@ _DIGITS = "一二三四五六七八九"
 _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 _BELOW_ZERO = regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{_DIGITS}十])(?=度|摄))")
 _DISCOUNT = regex.compile(
-    rf"打?\s?(?<![\d.,第{_DIGITS}十百千])(?:(?P<number>[1-9]\d?(?:\.\d)?)|(?P<digits>[{_DIGITS}]{{1,2}}))\s?折"
+    rf"打?\s?(?<![\d.,第{_DIGITS}十百千])(?:(?P<number>[1-9][0-9]?(?:\.[0-9])?)|(?P<digits>[{_DIGITS}]{{1,2}}))\s?折"
     r"(?:优惠|优惠价|扣)?(?=$|[\s，。；！？、,;!?)）起价后的促出特卖销])"
 )
 """Of the words that begin with 折, some follow a number: 三折伞."""

@@ -9,7 +9,7 @@ import regex
 
 _HOUR = regex.compile(
     r"(?<![\d:.,/$€£⟧]|\d\s?[-–—]\s?|\d\s(?:to|or|and|till|until)\s)(?P<hour>1[0-2]|0?[1-9])"
-    r"(?:[:.](?P<minute>[0-5]\d))?\s?(?:(?P<is_pm>p)|a)(?:\.\s?m\b(?:\.(?=\W*+\w))?|m\b)",
+    r"(?:[:.](?P<minute>[0-5][0-9]))?\s?(?:(?P<is_pm>p)|a)(?:\.\s?m\b(?:\.(?=\W*+\w))?|m\b)",
     regex.IGNORECASE,
 )
 """3 p.m., by itself or after another: of `9 to 11 p.m.` the first is not known."""

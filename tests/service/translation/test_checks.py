@@ -242,6 +242,7 @@ def spelled(text: str, source: str, target: str) -> list[tuple[str, str]]:
         ("zh", "en", "2018年12月7日在13月5号", ["7 December 2018", "5"]),
         ("en", "zh", "Aug. 9, 2014, 3rd of May, May 5:30", ["2014年8月9日", "5月3日", "5:30"]),
         ("de", "en", "am 1. Juli, 24. Dez. 2020", ["1 July", "24 December 2020"]),
+        ("en", "de", "on May 5, 2024 and 7 June", ["5. Mai 2024", "7. Juni"]),
         ("en", "de", "May 18th - 19th, 5 to 7 July 2001", ["5", "7", "2001"]),
         ("en", "fr", "May 5", ["5"]),
         ("fr", "en", "3 milliards, 1,5 million", ["3 billion", "1.5 million"]),
