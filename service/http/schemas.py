@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -70,7 +70,7 @@ class TranslateRequest(RequestModel):
         "text",
         description='"text", "html" (also XML), or "auto": html if the text has HTML elements.',
     )
-    keep: _Kept | Annotated[list[_Kept], Field(max_length=_MAX_KEPT)] | None = Field(
+    keep: Literal[""] | _Kept | Annotated[list[_Kept], Field(max_length=_MAX_KEPT)] | None = Field(
         None,
         description=f"Strings that must stay: at most {_MAX_KEPT}, of at most "
         f"{_MAX_KEPT_CHARACTERS} characters each.",
