@@ -62,9 +62,10 @@ class Date(NamedTuple):
         if language == "zh":
             year = f"{self.year}年" if self.year else ""
             return f"{year}{self.month}月{self.day}日"
-        point = "." if language == "de" else ""
         name = _MONTHS[language][self.month - 1]
-        return f"{self.day}{point} {name} {self.year}".rstrip()
+        if language == "de":
+            return f"{self.day}. {name} {self.year}".rstrip()
+        return f"{name} {self.day}, {self.year}".removesuffix(", ")
 
 
 def find_dates(text: str, language: str) -> Iterator[Date]:

@@ -300,7 +300,7 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     found += (Replacement(*one.span(), _word(one, language)) for one in matches)
     if language == "de":
         found += (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
-    hours = [Replacement(*hour) for hour in find_hours(text, language)]
+    hours = [Replacement(*hour[:3]) for hour in find_hours(text, language)]
     return spell(text, found, hours) if found or hours else None
 
 

@@ -112,7 +112,7 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
     only one of the languages writes so; dates, and English hours as those of a whole day. Linear
     time."""
     text = with_known_digits(text)
-    wholes = [Amount(*hour) for hour in find_hours(text, source)]
+    wholes = [Amount(one.start, one.end, one.written) for one in find_hours(text, source)]
     if target in DATED:
         dates = find_dates(text, source)
         wholes += (Amount(one.start, one.end, one.written(target)) for one in dates)

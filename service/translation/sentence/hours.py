@@ -16,10 +16,12 @@ _HOUR = regex.compile(
 
 
 class Hour(NamedTuple):
-    """text[start:end] is an hour of half a day; `written`: as one of a whole day."""
+    """text[start:end] is an hour of half a day. As one of a whole day: `said` in English, as
+    networks know it best, and `written` in digits."""
 
     start: int
     end: int
+    said: str
     written: str
 
 
@@ -30,4 +32,6 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
         hour = int(found["hour"])
         if hour < 12 or found["is_pm"]:
             hour += 12 if found["is_pm"] and hour < 12 else 0
-            yield Hour(*found.span(), f"{hour}:{found['minute'] or '00'}")
+            written = f"{hour}:{found['minute'] or '00'}"
+            said = written if found["minute"] else f"{hour} o'clock"
+            yield Hour(*found.span(), said, written)

@@ -168,7 +168,11 @@ def test_no_sentence_is_longer_than_the_network_takes(
             "No. 5 et al. on Jan. 5: 3 pcs. (fig. 2)",
             "Number 5 and others on January 5: 3 pieces (figure 2)",
         ),
-        ("en", "At 3 p.m. or 10 a.m.-6:30 pm. At 12PM.", "At 15:00 or 10:00-18:30. At 12:00."),
+        (
+            "en",
+            "At 3 p.m. or 10 a.m.-6:30 pm. At 12PM.",
+            "At 15 o'clock or 10 o'clock-18:30. At 12 o'clock.",
+        ),
         ("en", "9 to 11 p.m., 9-11 PM, 12 a.m., $5 pm, 5 amps, I am", None),
         ("en", "Oh no. I see a fig. It is", None),
         ("en", "Order no. 4711-B: see No. 5", "Order number 4711-B: see Number 5"),
