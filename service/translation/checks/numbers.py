@@ -38,8 +38,7 @@ _MINUS = regex.compile(
     r"(?:(?<=[为為是在到至从從由于於和与與或达達约約回被].)(?=\d)|(?=[\d.]++\s?[%‰℃°度元])))"
     r"(?!(?:19|20)\d\d(?!\d))"
 )
-"""What is no hyphen and joins no range. Between a Chinese word and a number it is one in 氦-3, and
-none in 为-3 and 温-3℃."""
+"""A minus, no hyphen and no sign of a range: in Chinese that of 为-3 and 温-3℃, not of 氦-3."""
 _MAYBE_MINUS = regex.compile(
     r"(?:[-−–—]\s?|\b(?:minus|negative|below|unter)\s|[负負减減]|零下)$", regex.IGNORECASE
 )
