@@ -287,7 +287,7 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     """The stage of a sentence with abbreviations of the language, or with Chinese numbers below
     zero; None without."""
     if language == "zh":
-        numbers = [Replacement(*one) for one in find_chinese_numbers(text)]
+        numbers = [*find_chinese_numbers(text)]
         return spell(text, [], numbers) if numbers else None
     known = _abbreviations(language)
     if known is None:

@@ -4,42 +4,34 @@ zero."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import regex
 
 from service.translation.checks.numbers import has_minus
+from service.translation.sentence.carriers import Replacement
 
 _DIGITS = "一二三四五六七八九"
 _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 _BELOW_ZERO = regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{_DIGITS}十])(?=度|摄))")
 _DISCOUNT = regex.compile(
-    rf"打?\s?(?<![\d.,第{_DIGITS}十百千])(?:(?P<number>[1-9][0-9]?(?:\.[0-9])?)|(?P<digits>[{_DIGITS}]{{1,2}}))\s?折"
-    r"(?:优惠|优惠价|扣)?(?=$|[\s，。；！？、,;!?)）起价后的促出特卖销])"
+    rf"打?\s?(?<![\d.,第{_DIGITS}十百千])(?:(?P<number>(?!10)[1-9][0-9]?(?:\.[0-9])?)|(?P<digits>[{_DIGITS}]{{1,2}}))\s?折"
+    r"(?:优惠|扣)?(?=$|[\s，。；！？、,;!?)）起价后的促出特卖销])"
 )
 """Of the words that begin with 折, some follow a number: 三折伞."""
 
 
-class Respelled(NamedTuple):
-    """text[start:end] is a number or its sign; `written`: as networks read it."""
-
-    start: int
-    end: int
-    written: str
-
-
-def find_chinese_numbers(text: str) -> Iterator[Respelled]:
-    """Those of a text that networks take for others, in order."""
+def find_chinese_numbers(text: str) -> Iterator[Replacement]:
+    """Those of a text that networks take for others."""
     for sign in _MINUS.finditer(text):
         if has_minus(text, sign.end()):
-            yield Respelled(*sign.span(), f" {sign.group()}")
+            yield Replacement(*sign.span(), f" {sign.group()}")
     for below in _BELOW_ZERO.finditer(text):
         digit = f"{_DIGITS}十".index(below["digit"]) + 1 if below["digit"] else ""
-        yield Respelled(*below.span(), f" -{digit}")
+        yield Replacement(*below.span(), f" -{digit}")
     for discount in _DISCOUNT.finditer(text):
         paid = float(discount["number"] or "".join(map(_value, discount["digits"])))
         off = round(100 - (10 * paid if paid < 10 else paid), 1)
-        yield Respelled(*discount.span(), f"{off:g}%折扣")
+        yield Replacement(*discount.span(), f"{off:g}%折扣")
 
 
 def _value(digit: str) -> str:

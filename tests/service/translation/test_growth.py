@@ -9,6 +9,7 @@ import pytest
 
 from service.documents.formats import parse_file
 from service.errors import DocumentTooLarge, InvalidDocument
+from service.translation.checks.dates import lost_dates
 from service.translation.checks.differences import check_sentence
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.glossary import GlossaryEntry, GlossaryMatcher
@@ -17,6 +18,7 @@ from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
 from service.translation.markup.scanner import scan
 from service.translation.placeholders import KeptStrings, find_kept
+from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.unspelled import find_unspelled
 from tests.growth import takes_less
@@ -50,6 +52,14 @@ UNITS = (
 )
 COPIED = ("a", "1 ", "{x} ", "https://", "<a ", "中", "a@b", "../", "``")
 KEEP = KeptStrings(["keep", "a"])
+
+
+def _respell(text: str) -> None:
+    for source, target in (("en", "de"), ("de", "en"), ("zh", "en")):
+        enter_abbreviations(text, source)
+        lost_dates(text, text, (source, target))
+
+
 WORK: dict[str, tuple[Callable[[str], object], int, tuple[str, ...]]] = {
     "tokens": (lambda text: list(scan(f"<a{text}")), 20_000, MARKUP),
     "page": (
@@ -66,6 +76,11 @@ WORK: dict[str, tuple[Callable[[str], object], int, tuple[str, ...]]] = {
     "marks": (text_flow, 3_000, MARKS),
     "numbers": (lambda text: unmatched(find_numbers(text), find_numbers(text)), 4_000, NUMBERS),
     "amounts": (lambda text: list(find_amounts(text, "en", "de")), 8_000, AMOUNTS),
+    "words": (
+        _respell,
+        8_000,
+        ("零下", "8折", "为-5", "May 5 ", "5. Juli ", "3 p.m. ", "月5日", "-Nr. "),
+    ),
     "signs": (lambda text: list(find_unspelled(text, EN_DE, "en")), 8_000, SIGNS),
     "sentences": (
         lambda text: cut_text(text, "en", 40, lambda part: 3 + len(part.encode())),
