@@ -18,6 +18,8 @@ _BROKEN_PIPE = 128 + 13  # what a shell shows for SIGPIPE
 _STANDARD_STREAMS = (0, 1, 2)
 _CPU_BUILD = "--extra-index-url https://download.pytorch.org/whl/cpu, without that URL for a GPU"
 """Of PyTorch, a tenth of the build with CUDA."""
+_MANY_OBJECTS = 10_000
+"""More than were freed since the last scan; by default 700."""
 
 
 def open_missing_streams() -> None:
@@ -78,12 +80,14 @@ def _exit_interrupted(message: str, _: int, __: FrameType | None) -> None:
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
     """Collect no garbage inside the block, and never scan the objects made in it: in a server a
-    scan would stop every thread for 120 ms."""
+    scan would stop every thread for 120 ms. Scan those of later seldom: what is at work looks like
+    garbage that stays, and requests leave none in cycles."""
     gc.disable()
     try:
         yield
         gc.freeze()
     finally:
+        gc.set_threshold(_MANY_OBJECTS)
         gc.enable()
 
 
