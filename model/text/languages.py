@@ -33,18 +33,12 @@ class Languages:
         self.codes = list(dict.fromkeys(codes))
         spelled = {**(own_codes or {}), **{code: code for code in self.codes}}
         self._exact = {_folded(name): code for name, code in spelled.items()}
-        self._nearest = functools.lru_cache(_MAX_FOUND)(self._find_nearest)
 
     def find(self, code: str) -> str | None:
         """The public code for user input; None if the model lacks the language."""
         if len(code) > MAX_CODE_CHARACTERS:
             return None
-        return self._exact.get(_folded(code)) or self._nearest(code)
-
-    def _find_nearest(self, code: str) -> str | None:
-        from model.text.tags import nearest  # takes 25 ms, and most servers never need it
-
-        return nearest(code, self.codes)
+        return self._exact.get(_folded(code)) or _nearest(code, tuple(self.codes))
 
     def resolve(self, code: str) -> str:
         """Like `find`, but raises LanguageError with the allowed codes."""
@@ -53,6 +47,13 @@ class Languages:
         raise LanguageError(
             f"language {code!r} is not supported; supported: {', '.join(self.codes)}"
         )
+
+
+@functools.lru_cache(_MAX_FOUND)
+def _nearest(code: str, codes: tuple[str, ...]) -> str | None:
+    from model.text.tags import nearest  # takes 25 ms, and most servers never need it
+
+    return nearest(code, codes)
 
 
 def is_code(value: object) -> TypeGuard[str]:

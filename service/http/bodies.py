@@ -239,9 +239,9 @@ async def read_multipart(request: Request, limits: RequestLimits, max_bytes: int
     """
     form = _FormReader(limits.max_texts + _MAX_OTHER_FIELDS)
     num_bytes, has_more, began = 0, True, asyncio.get_running_loop().time()
+    budget, headers = request.app.state.server.bodies, request.state.exchange.headers
     try:
-        parser = _make_parser(request, form)
-        with request.app.state.server.bodies.hold(request.state.exchange.headers, max_bytes):
+        with _parser(headers, form) as parser, budget.hold(headers, max_bytes):
             while has_more:
                 chunk, has_more = await _receive(request, num_bytes, max_bytes, began)
                 num_bytes += len(chunk)
@@ -255,17 +255,21 @@ async def read_multipart(request: Request, limits: RequestLimits, max_bytes: int
     return MultipartForm(_flattened(form.fields), form.files)
 
 
-def _make_parser(request: Request, form: _FormReader) -> FormParser:
-    """Raises InvalidText or FormParserError."""
-    given = request.state.exchange.headers[b"content-type"]
-    boundary = parse_options_header(given)[1].get(b"boundary")
+@contextlib.contextmanager
+def _parser(headers: HeaderValues, form: _FormReader) -> Iterator[FormParser]:
+    """After the block it refers to nothing: it would keep the form's files, and itself, until
+    garbage is collected. Raises InvalidText or FormParserError."""
+    boundary = parse_options_header(headers[b"content-type"])[1].get(b"boundary")
     if not boundary:
         raise InvalidText("the Content-Type of a multipart form must name its boundary")
     callbacks = (form.add_field, form.add_file, form.end)
     parser = FormParser(MULTIPART, *callbacks, boundary, config=_MULTIPART_BOUNDS)
     assert parser.parser is not None
     parser.logger = parser.parser.logger = _SILENT
-    return parser
+    try:
+        yield parser
+    finally:
+        parser.parser.callbacks = {}
 
 
 class _FormReader:

@@ -177,7 +177,7 @@ class DocumentJobs:
         except TimeoutError:
             failure = ticket.deadline_error()
         except ServiceError as error:
-            failure = error
+            failure = error.with_traceback(None)  # whose frames have this failure and the file
         except Exception as error:
             failure = unforeseen(error, sent.request_id)
         await sent.caller.leave(failure.status if failure else 200)

@@ -64,6 +64,7 @@ class RequestMiddleware:
             await self._answer(scope, exchange.receive, exchange.send)
             if exchange.is_end_withheld:
                 await exchange.end()
+            del scope["state"]["exchange"]  # it has methods of an object that has the scope
         elif scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif self._is_at_its_port(scope):
@@ -104,6 +105,7 @@ class RequestMiddleware:
             record.status = None
         except Exception as failure:
             await self._answer_failure(failure, record, scope, receive, send)
+            failure.__traceback__ = None  # its frames may have what has the failure
         finally:
             if entered is not None:
                 await entered.leave(record.status, has_delivered=record.has_delivered)

@@ -200,7 +200,7 @@ class Preparation:
             return part
         return to_traditional(part) if self.work.is_traditional else to_simplified(part)
 
-    @functools.cached_property
+    @property
     def _cutter(self) -> FlowCutter:
         return FlowCutter(self.work.source, self.work.target, self._cut)
 
