@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from model.decoding.sentence import Finished, SourceSentence
 from model.runner import Runner
 
 
-def translate_all(
-    runner: Runner,
-    sentences: Sequence[SourceSentence],
-    on_finished: Callable[[int], None] = lambda index: None,
-) -> list[Finished]:
+def translate_all(runner: Runner, sentences: Sequence[SourceSentence]) -> list[Finished]:
     """Translate every sentence -> results in input order.
 
-    Admits the longest sentences first, so the batch stays full until the end. `on_finished` gets
-    the index of each sentence when it ends. The runner must be idle.
+    Admits the longest sentences first, so the batch stays full until the end. The runner must be
+    idle.
     """
     waiting = sorted(range(len(sentences)), key=lambda i: len(sentences[i].ids))
     index_of: dict[int, int] = {}
@@ -26,9 +22,7 @@ def translate_all(
             handles = runner.admit([sentences[i] for i in chosen])
             index_of |= dict(zip(handles, chosen, strict=True))
         for finished in runner.step().finished:
-            index = index_of.pop(finished.handle)
-            results[index] = finished
-            on_finished(index)
+            results[index_of.pop(finished.handle)] = finished
     return [results[i] for i in range(len(sentences))]
 
 
