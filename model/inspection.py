@@ -5,7 +5,6 @@ The search is the engine's, for one sentence alone.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,11 +69,6 @@ class TracedModel(NamedTuple):
     precision: Precision
     backend: Backend | None
     pieces: Pieces
-
-
-def on_cpu(model: StoredNetwork) -> StoredNetwork:
-    """The same model for the CPU, where a trace does not disturb the engine of a GPU."""
-    return dataclasses.replace(model, device="cpu")
 
 
 def trace_search(traced: TracedModel, sentence: SourceSentence, max_target: int) -> SearchTrace:

@@ -328,9 +328,10 @@ def _inspected(
     placement: ModelPlacement,
     factory: Callable[[], RunnerFactory],
 ) -> InspectedModel:
-    """What inspection needs of a model. A trace of the search uses the factory's weights on a CPU,
-    and reads them again on a GPU; attention tables always read them again."""
-    from model.inspection import TracedModel, attention_tables, is_inspectable, on_cpu, trace_search
+    """What inspection needs of a model. A trace of the search uses the factory's weights on a CPU;
+    beside a GPU it reads them again, and computes on the CPU, so as not to disturb the engine.
+    Attention tables always read them again."""
+    from model.inspection import TracedModel, attention_tables, is_inspectable, trace_search
 
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     if not is_inspectable(model):
@@ -339,7 +340,7 @@ def _inspected(
     def traced(sentence: SourceSentence, max_target: int) -> SearchTrace:
         tokens = tokenizer.control_ids(), tokenizer.byte_ids(), tokenizer.copied_ids()
         own = (
-            TracedModel(on_cpu(model), *tokens, "float32", None, tokenizer.pieces)
+            TracedModel(model.on("cpu"), *tokens, "float32", None, tokenizer.pieces)
             if placement.is_gpu
             else TracedModel(
                 factory().weights(),
