@@ -128,14 +128,14 @@ def _compiled_layout(library: ctypes.CDLL) -> dict[str, tuple[int, int]]:
 
 def _mirrored_layout() -> dict[str, tuple[int, int]]:
     """Offset and size of the mirrors and their fields, by name."""
-    allocator = {}
+    layout = {}
     for mirror in Mirrored.__subclasses__():
         struct = mirror.__name__.removeprefix("_")
-        allocator[struct] = (0, ctypes.sizeof(mirror))
+        layout[struct] = (0, ctypes.sizeof(mirror))
         for name, *_ in mirror._fields_:
             field = getattr(mirror, name)
-            allocator[f"{struct}.{name}"] = (field.offset, field.size)
-    return allocator
+            layout[f"{struct}.{name}"] = (field.offset, field.size)
+    return layout
 
 
 def widened(halves: NDArray[np.float16]) -> NDArray[np.float32]:

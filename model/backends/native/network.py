@@ -27,7 +27,7 @@ _BATCH_TOKENS = 1024
 
 
 class _Room(Mirrored):
-    """`Capacity` of network.h."""
+    """`Room` of network.h."""
 
     _fields_ = tuple(
         (name, ctypes.c_int32)
