@@ -49,7 +49,7 @@ def attention_maps(
         x, attention = network.attend(f"encoder.{i}.self_attention", x, x, bias)
         encoder.append(attention)
         x = network.feed_forward(f"encoder.{i}", x)
-    memory = network.final_norm("encoder_norm", x)
+    memory = network.encoder_norm(x)
     x = network.embed("tgt", target)
     bias = np.where(np.tri(len(target), dtype=bool), network.bias("decoder", len(target)), -np.inf)
     own, other = [], []
@@ -131,8 +131,8 @@ class _Network:
             hidden = hidden * self._linear(f"{name}.gate", entered)
         return self._leave(name, x, self._linear(f"{name}.contract", hidden))
 
-    def final_norm(self, name: str, x: Floats) -> Floats:
-        return self._norm(name, x) if self._config.norm == "pre" else x
+    def encoder_norm(self, x: Floats) -> Floats:
+        return self._norm("encoder_norm", x) if self._config.norm == "pre" else x
 
     def _enter(self, sublayer: str, x: Floats) -> Floats:
         return self._norm(f"{sublayer}_residual.norm", x) if self._config.norm == "pre" else x

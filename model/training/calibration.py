@@ -69,7 +69,7 @@ def calibrate(directory: Path, recipe: Path, sentences: int) -> CalibrationResul
     OSError; nothing is written then.
     """
     checkpoint, data = load_checkpoint(directory), load_recipe(recipe).data
-    translations = list(dev_translations(checkpoint, data, "dev", sentences))
+    translations = list(dev_translations(checkpoint, data, sentences))
     heads = choose_heads(checkpoint, data, translations)
     fits = {
         direction: fit(checkpoint, [t for t in translations if t.direction == direction])
@@ -92,7 +92,7 @@ class DevTranslation(NamedTuple):
 
 
 def dev_translations(
-    checkpoint: Checkpoint, data: DataTable, split: str, sentences: int
+    checkpoint: Checkpoint, data: DataTable, sentences: int
 ) -> Iterator[DevTranslation]:
     """Up to `sentences` of each corpus and direction, as the server translates them; no empty
     translations, and no sentences that a server would cut."""
@@ -100,12 +100,12 @@ def dev_translations(
     for direction in data.directions:
         side = data.languages.index(direction[0])
         for corpus in data.corpora:
-            pairs = some_pairs(corpus, split, sentences, data)
+            pairs = some_pairs(corpus, "dev", sentences)
             sides = [(pair[side], pair[1 - side]) for pair in pairs]
             yield from _translated(checkpoint, runner, sides, direction)
 
 
-def some_pairs(corpus: CorpusTable, split: str, count: int, data: DataTable) -> list[Pair]:
+def some_pairs(corpus: CorpusTable, split: str, count: int) -> list[Pair]:
     """Up to `count` pairs of a split, drawn with a fixed seed."""
     path = corpus.path(split)
     pairs = read_pairs(path) if path is not None else []
@@ -238,9 +238,7 @@ def _attended(
     checkpoint: Checkpoint, data: DataTable, translations: Sequence[DevTranslation]
 ) -> Iterator[_Attended]:
     train = [
-        pair
-        for corpus in data.corpora
-        for pair in some_pairs(corpus, "train", _ALIGNED_PAIRS, data)
+        pair for corpus in data.corpora for pair in some_pairs(corpus, "train", _ALIGNED_PAIRS)
     ]
     aligner = Aligner(train, checkpoint.tokenizer)
     for translation in translations:

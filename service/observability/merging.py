@@ -12,15 +12,13 @@ from prometheus_client.samples import Sample
 _SUMMED = ("counter", "histogram")
 
 
-def labelled(families_of: Mapping[str, Iterable[Metric]], label: str) -> bytes:
-    """Metrics by the name of their process -> Prometheus' text format, where every series has this
-    name as a label."""
+def labelled(families_of: Mapping[str, Iterable[Metric]]) -> bytes:
+    """Metrics by the name of their replica -> Prometheus' text format, where every series has the
+    name as its label `replica`."""
     merged = _Merged()
     for name, families in families_of.items():
         for family in families:
-            merged.of(family).samples += [
-                sample._replace(labels={**sample.labels, label: name}) for sample in family.samples
-            ]
+            merged.of(family).samples += _with_label(family, "replica", name)
     return merged.render()
 
 
@@ -32,10 +30,7 @@ def summed(families_of: Mapping[str, Iterable[Metric]]) -> bytes:
         for family in families:
             whole = merged.of(family)
             if family.type not in _SUMMED:
-                whole.samples += [
-                    sample._replace(labels={**sample.labels, "process": name})
-                    for sample in family.samples
-                ]
+                whole.samples += _with_label(family, "process", name)
                 continue
             whole.samples = _totals([*whole.samples, *family.samples])
     return merged.render()
@@ -51,6 +46,11 @@ def kept(families_of: Iterable[Iterable[Metric]]) -> list[Metric]:
                 whole = merged.of(family)
                 whole.samples = _totals([*whole.samples, *family.samples])
     return [*merged.collect()]
+
+
+def _with_label(family: Metric, label: str, value: str) -> list[Sample]:
+    """The family's samples with one label more."""
+    return [one._replace(labels={**one.labels, label: value}) for one in family.samples]
 
 
 def _totals(samples: Iterable[Sample]) -> list[Sample]:

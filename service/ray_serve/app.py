@@ -60,7 +60,7 @@ class Replica:
         return serve.get_replica_context().replica_tag, list(registry.collect())
 
     async def _metrics_of_all(self) -> bytes:
-        return labelled(await self._collect_all(), "replica")
+        return labelled(await self._collect_all())
 
     async def _collect_all(self) -> dict[str, list[Metric]]:
         """Metrics by replica; omits a lost replica. Raises TimeoutError if one hangs."""

@@ -196,7 +196,7 @@ def counted(requests: int) -> Metrics:
 def test_one_page_has_every_series_of_every_replica_and_describes_each_metric_once() -> None:
     replicas = {"a": counted(2), "b": counted(3)}
     collected = {name: metrics.registry.collect() for name, metrics in replicas.items()}
-    page = labelled({**collected, "of another version": []}, "replica").decode()
+    page = labelled({**collected, "of another version": []}).decode()
     assert len(set(page.splitlines())) == len(page.splitlines())
     assert page.count("# TYPE dragoman_requests_total counter") == 1
     for name, metrics in replicas.items():
