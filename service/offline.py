@@ -31,7 +31,7 @@ from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
 from service.translation.glossary import Glossary
-from service.translation.job import SplitSentences, TextFormat, TranslationJob
+from service.translation.job import SplitSentences, TranslationJob
 from service.translation.results import TranslationResult
 from service.translation.routing import Routes
 from service.translation.second_translation import LEAST_BEAM
@@ -109,32 +109,19 @@ class OfflineTranslator:
         self._thread.join()
         self._loop.close()
 
-    def translate(
-        self, text: str, source: str, target: str, text_format: TextFormat = "text"
-    ) -> str:
-        """Translate one text."""
-        return self._result(self._begin([text], source, target, text_format))[0].text
-
-    def run_jobs(self, jobs: Sequence[TranslationJob]) -> list[list[TranslationResult]]:
-        """Run jobs side by side; the results in their order."""
-        submitted = [self._submit(self._dispatcher.translate(job)) for job in jobs]
-        return [self._result(results) for results in submitted]
-
     def submit(
         self, work: Callable[[Dispatcher], Coroutine[object, object, _Result]]
     ) -> Future[_Result]:
         """Begin work with the dispatcher. The result raises ServiceError."""
         return self._submit(work(self._dispatcher))
 
-    def translate_all(
-        self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
-    ) -> list[str]:
+    def translate_all(self, texts: Sequence[str], source: str, target: str) -> list[str]:
         """Translate each text; shows a progress bar if standard error is a terminal."""
-        starts = range(0, len(texts), _TEXTS_IN_A_BATCH)
-        batches = (texts[start : start + _TEXTS_IN_A_BATCH] for start in starts)
+        job = dataclasses.replace(self._template, source=source, target=target)
         with tqdm(total=len(texts), unit="text", disable=None) as bar:
             done: list[str] = []
-            for translations in self._translate_each(batches, source, target, text_format):
+            for batch in self.submit_each(texts, job):
+                translations = self._result(batch)
                 done += [translation.text for translation in translations]
                 bar.update(len(translations))
         return done
@@ -167,26 +154,6 @@ class OfflineTranslator:
         """Begin to translate a file, when its turn comes, as the server does, without its limits.
         The result raises ServiceError."""
         return self._submit(self._translate_in_turn(work))
-
-    def _translate_each(
-        self,
-        batches: Iterable[Sequence[str]],
-        source: str,
-        target: str,
-        text_format: TextFormat = "text",
-    ) -> Iterator[list[TranslationResult]]:
-        begun = (self._begin(texts, source, target, text_format) for texts in batches)
-        for translations in some_ahead(begun, self._num_ahead):
-            yield self._result(translations)
-
-    def _begin(
-        self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
-    ) -> _Translations:
-        """Submit a request as a client would; every request has the same decoding options."""
-        job = dataclasses.replace(
-            self._template, texts=texts, source=source, target=target, format=text_format
-        )
-        return self._submit(self._dispatcher.translate(job))
 
     def _submit(self, running: Coroutine[object, object, _Result]) -> Future[_Result]:
         if os.getpid() != self._process:  # Thread.is_alive is not safe from Ctrl-C

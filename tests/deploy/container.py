@@ -64,7 +64,7 @@ def test_a_text_sent_from_outside_is_translated_as_without_a_container(
 ) -> None:
     model = ROOT / "checkpoints" / checkpoint
     with OfflineTranslator([model], OfflineOptions("cpu", max_slots=8)) as outside:
-        expected = outside.translate(text, source, target)
+        (expected,) = outside.translate_all([text], source, target)
     assert translate(server, q=text, source=source, target=target) == expected
 
 

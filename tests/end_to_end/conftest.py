@@ -13,6 +13,8 @@ from service.app import create_app
 from service.models.loading import load_models
 from service.offline import OfflineOptions, OfflineTranslator
 from service.settings import BUNDLED, Settings
+from service.translation.job import TextFormat, TranslationJob
+from service.translation.results import TranslationResult
 from tests.service.served import Served, served
 
 SETTINGS = Settings(device="cpu")
@@ -35,6 +37,23 @@ def translator() -> Iterator[OfflineTranslator]:
     options = OfflineOptions("cpu", "int8", max_slots=16, max_beam_size=16)
     with OfflineTranslator(BUNDLED, options) as translator:
         yield translator
+
+
+def run(translator: OfflineTranslator, job: TranslationJob) -> list[TranslationResult]:
+    """The results of one job."""
+    return translator.submit(lambda dispatcher: dispatcher.translate(job)).result()
+
+
+def translate(
+    translator: OfflineTranslator,
+    text: str,
+    source: str,
+    target: str,
+    text_format: TextFormat = "text",
+) -> str:
+    """The translation of one text."""
+    (result,) = run(translator, TranslationJob([text], source, target, format=text_format))
+    return result.text
 
 
 def streamed(client: TestClient, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:

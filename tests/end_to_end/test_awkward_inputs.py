@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.offline import OfflineTranslator
+from tests.end_to_end.conftest import translate
 
 ROOT = Path(__file__).parents[2]
 ALLOWED_FAULTS = {"zh-en": 1, "en-de": 1}
@@ -48,7 +49,7 @@ def holds(rule: str, source: str, target: str) -> bool:
 def faults(translator: OfflineTranslator, line: str) -> list[str]:
     """The rules that the translation of one line breaks, each with the translation."""
     source, target, text, rules = line.split("\t")
-    translation = translator.translate(text, source, target)
+    translation = translate(translator, text, source, target)
     return [f"{r}: {translation}" for r in rules.split("; ") if not holds(r, text, translation)]
 
 
@@ -91,7 +92,7 @@ def test_what_must_be_copied_is_copied_but_for_the_faults_the_card_admits(
 def test_no_sign_becomes_another_and_no_name_another_name(
     translator: OfflineTranslator, source: str, target: str, text: str, signs: str
 ) -> None:
-    translation = translator.translate(text, source, target)
+    translation = translate(translator, text, source, target)
     assert [sign for sign in signs.split() if sign not in translation] == []
 
 
@@ -103,7 +104,7 @@ def bare(text: str) -> str:
 def mistranslation(translator: OfflineTranslator, line: str) -> str | None:
     """The translation if it is none that the line allows, marks, apostrophes and case aside."""
     source, target, text, allowed = line.split("\t")
-    translation = translator.translate(text, source, target)
+    translation = translate(translator, text, source, target)
     is_allowed = bare(translation) in map(bare, allowed.split("|"))
     return None if is_allowed else f"{text}: {translation}"
 

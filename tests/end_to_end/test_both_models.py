@@ -163,7 +163,8 @@ def test_lines_are_translated_without_a_server_as_by_one(client: TestClient) -> 
 def recipe(tmp_path: Path) -> Path:
     """A test set whose references are the translations that the command line gives."""
     with OfflineTranslator([ZH_EN], OfflineOptions("cpu", "float32", 4)) as translator:
-        pairs = [f"{line}\t{translator.translate(line, 'zh', 'en')}\n" for line in LINES]
+        translations = translator.translate_all(LINES, "zh", "en")
+        pairs = [f"{line}\t{found}\n" for line, found in zip(LINES, translations, strict=True)]
     corpus, file = tmp_path / "test.tsv", tmp_path / "lines.toml"
     corpus.write_text("".join(pairs), encoding="utf-8")
     file.write_text(RECIPE.format(corpus=corpus.as_posix()), encoding="utf-8")

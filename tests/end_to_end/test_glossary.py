@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from service.offline import OfflineTranslator
 from service.translation.glossary import Glossary, GlossaryEntry
 from service.translation.job import TranslationJob
-from tests.end_to_end.conftest import ask, streamed
+from tests.end_to_end.conftest import ask, run, streamed
 
 
 def job(text: str, source: str, target: str, *terms: tuple[str, str]) -> TranslationJob:
@@ -20,7 +20,7 @@ def job(text: str, source: str, target: str, *terms: tuple[str, str]) -> Transla
 
 
 def translated(translator: OfflineTranslator, *jobs: TranslationJob) -> list[str]:
-    return [result.text for (result,) in translator.run_jobs(jobs)]
+    return [result.text for job in jobs for result in run(translator, job)]
 
 
 CASES: list[tuple[str, str, str, Sequence[tuple[str, str]]]] = [

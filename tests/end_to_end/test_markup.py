@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from service.offline import OfflineTranslator
 from service.translation.checks.numbers import find_numbers, unmatched
-from service.translation.job import TranslationJob
+from service.translation.job import TextFormat, TranslationJob
 from service.translation.markup.flow import MARK
-from tests.end_to_end.conftest import streamed
+from tests.end_to_end.conftest import run, streamed, translate
 from tests.service.translation.code_tokens import CODE, MARKS, NAMED_MARKS
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def test_every_placeholder_survives(translator: OfflineTranslator) -> None:
     lines = (ROOT / "tests" / "data" / "placeholders.tsv").read_text(encoding="utf-8")
     for line in lines.splitlines():
         source, target, text, kept = line.split("\t")
-        found = translator.translate(text, source, target)
+        found = translate(translator, text, source, target)
         for string in set(kept.split(" ¦ ")):
             assert found.count(string) == text.count(string), (line, found)
         assert "\N{REPLACEMENT CHARACTER}" not in found
@@ -44,7 +44,7 @@ def test_code_survives_with_space_beside_it(
     assume(first not in second and second not in first)
     text = {"en": f"Use {first} {second} here.", "de": f"Benutze hier {first} {second}."}[source]
     for target in {"en", "de", "zh"} - {source}:
-        found = translator.translate(text, source, target)
+        found = translate(translator, text, source, target)
         for code in (first, second):
             assert found.count(code) == text.count(code), found
             before, _, after = found.partition(code)
@@ -62,7 +62,7 @@ def test_code_survives_with_space_beside_it(
 def test_words_between_placeholders_stay_between_them(
     translator: OfflineTranslator, text: str, target: str
 ) -> None:
-    found = translator.translate(text, {"de": "en", "en": "de"}[target], target)
+    found = translate(translator, text, {"de": "en", "en": "de"}[target], target)
     assert "{name}," in found
     assert " {count} " in found
 
@@ -84,8 +84,8 @@ def test_marks_around_words_are_tags(
 ) -> None:
     """The words are translated as without marks, which stand around some of them."""
     opening, closing = data.draw(MARKS if source != "zh" else NAMED_MARKS)
-    found = translator.translate(AROUND[source].format(opening, closing), source, target)
-    plain_text = translator.translate(AROUND[source].format("", ""), source, target)
+    found = translate(translator, AROUND[source].format(opening, closing), source, target)
+    plain_text = translate(translator, AROUND[source].format("", ""), source, target)
     before, _, rest = found.partition(opening)
     inner, _, after = rest.partition(closing)
     assert before + inner + after == plain_text
@@ -113,8 +113,8 @@ ELEMENT = re.compile(r"<(\w+)[^>]*>")
 def test_without_its_tags_the_answer_is_the_plain_translation(
     translator: OfflineTranslator, source: str, target: str, page: str
 ) -> None:
-    found = translator.translate(page, source, target, "html")
-    assert plain(found) == translator.translate(plain(page), source, target)
+    found = translate(translator, page, source, target, "html")
+    assert plain(found) == translate(translator, plain(page), source, target)
     assert sorted(re.findall("<[^>]+>", found)) == sorted(re.findall("<[^>]+>", page))
 
 
@@ -123,7 +123,7 @@ def test_each_element_encloses_the_word_that_its_surest_word_is_linked_to(
     translator: OfflineTranslator, source: str, target: str, page: str
 ) -> None:
     job = TranslationJob([page], source, target, format="html", is_aligned=True)
-    ((found,),) = translator.run_jobs([job])
+    (found,) = run(translator, job)
     (sentence,) = found.sentences
     for element in ELEMENT.finditer(page):
         first, last = enclosed(page, element[0])
@@ -153,10 +153,10 @@ def test_a_sentence_that_the_model_cannot_spell_stays_as_it_is(
 ) -> None:
     russian = "Привет, как дела сегодня?"
     for source, target in (("zh", "en"), ("en", "zh"), ("en", "de"), ("de", "en")):
-        assert translator.translate(russian, source, target) == russian
-    assert translator.translate("今天天气很好。", "de", "en") == "今天天气很好。"
-    found = translator.translate(f"{russian} Thank you.", "en", "de")
-    assert found == f"{russian} {translator.translate('Thank you.', 'en', 'de')}"
+        assert translate(translator, russian, source, target) == russian
+    assert translate(translator, "今天天气很好。", "de", "en") == "今天天气很好。"
+    found = translate(translator, f"{russian} Thank you.", "en", "de")
+    assert found == f"{russian} {translate(translator, 'Thank you.', 'en', 'de')}"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_sentence_that_the_model_cannot_spell_stays_as_it_is(
 def test_rare_characters_keep_no_sentence_from_being_translated(
     translator: OfflineTranslator, source: str, target: str, text: str, rare: str
 ) -> None:
-    found = translator.translate(text, source, target)
+    found = translate(translator, text, source, target)
     stay = set(re.findall(r"\w+", text)) & set(re.findall(r"\w+", found))
     assert stay <= {rare}
     assert found.strip(" ,.")
@@ -180,7 +180,7 @@ def test_rare_characters_keep_no_sentence_from_being_translated(
 
 def test_a_page_keeps_its_tags_through_the_pivot(translator: OfflineTranslator) -> None:
     page = "<p>Das <b>Haus</b> von {name} ist <a href='x'>sehr groß</a>.</p>"
-    found = translator.translate(page, "de", "zh", "html")
+    found = translate(translator, page, "de", "zh", "html")
     assert sorted(re.findall("<[^>]+>", found)) == sorted(re.findall("<[^>]+>", page))
     assert found.count("{name}") == 1
 
@@ -208,8 +208,8 @@ SENTENCES = [
 def test_numbers_come_through(
     translator: OfflineTranslator, source: str, target: str, text: str
 ) -> None:
-    text_format = "html" if "<" in text else "text"
-    found = translator.translate(text, source, target, text_format)
+    text_format: TextFormat = "html" if "<" in text else "text"
+    found = translate(translator, text, source, target, text_format)
     assert unmatched(find_numbers(text), find_numbers(found)) == ([], []), found
     assert not {"⟦", "⟧", MARK} & set(found)
     assert found.count("<") == text.count("<")
@@ -231,8 +231,8 @@ def test_elements_without_text_are_translated_like_placeholders(
 ) -> None:
     for tag in (r'<x id="\1"/>', r'<ph id="\1"></ph>', r'<ph translate="no" id="\1"> </ph>'):
         page = re.sub(r"\{(\d)\}", tag, text)
-        expected = re.sub(r"\{(\d)\}", tag, translator.translate(text, source, target))
-        assert translator.translate(page, source, target, "html") == expected
+        expected = re.sub(r"\{(\d)\}", tag, translate(translator, text, source, target))
+        assert translate(translator, page, source, target, "html") == expected
 
 
 @pytest.mark.parametrize("word", ["meeting", "software engineer", "report", "Rust parser"])
@@ -240,7 +240,7 @@ def test_elements_without_text_are_translated_like_placeholders(
     "text", ["今天的 {} 很好。", "请把 {} 发给我。", "他们说{}改到下午三点了。", "{} 是什么"]
 )
 def test_english_words_in_chinese_stay(translator: OfflineTranslator, text: str, word: str) -> None:
-    found = translator.translate(text.format(word), "zh", "en")
+    found = translate(translator, text.format(word), "zh", "en")
     assert word in found
     assert not re.search("[\u4e00-\u9fff]", found)
 
@@ -250,8 +250,8 @@ def test_a_word_of_taiwan_alone_is_understood(
     translator: OfflineTranslator, target: str, word: str
 ) -> None:
     """It has no character that simplified Chinese writes otherwise."""
-    assert translator.translate("滑鼠", "zh-TW", target).lower() == word.lower()
-    page = translator.translate("<p>請移動<b>滑鼠</b>。</p>", "zh-TW", target, "html")
+    assert translate(translator, "滑鼠", "zh-TW", target).lower() == word.lower()
+    page = translate(translator, "<p>請移動<b>滑鼠</b>。</p>", "zh-TW", target, "html")
     assert re.search(f"<b>[^<]*{word}</b>", page)
 
 
@@ -264,7 +264,7 @@ def test_elements_that_are_kept_are_no_fault(client: TestClient) -> None:
 
 def test_an_amount_keeps_its_sign(translator: OfflineTranslator) -> None:
     text = "Der Umsatz stieg um 4,3 % auf 10 Milliarden € und von £1234 auf £98765."
-    found = translator.translate(text, "de", "en")
+    found = translate(translator, text, "de", "en")
     assert re.search("€ ?10 billion|10 billion ?€", found)
     assert re.search("£ ?98,?765", found)
 
@@ -280,7 +280,7 @@ STRANGE = (
 def test_links_stay_within_strange_sentences(translator: OfflineTranslator) -> None:
     texts = [*STRANGE, "The price is $99.99."]
     wanted = TranslationJob(texts, "en", "zh", is_aligned=True, alternatives=2)
-    results = translator.run_jobs([wanted])[0]
+    results = run(translator, wanted)
     for sentence in (sentence for result in results for sentence in result.sentences):
         for start, end, target_start, target_end, _ in sentence.alignment or ():
             assert 0 <= start < end <= len(sentence.source)
@@ -306,5 +306,5 @@ def test_a_required_beginning_is_kept_even_with_a_wrong_number(
 ) -> None:
     text = "1973年至1977年由六人组成。"
     wanted = TranslationJob([text], "zh", "en", prefixes=["In 1999"])
-    (found,) = translator.run_jobs([wanted])[0]
+    (found,) = run(translator, wanted)
     assert found.text.startswith("In 1999")

@@ -71,14 +71,14 @@ def test_it_translates_from_the_command_line_under_any_name_of_its_languages(
     options = OfflineOptions("cpu", "float32", max_slots=4, beam_size=1)
     with OfflineTranslator([foreign], options) as translator:
         texts = {
-            translator.translate(TEXT, source, target)
+            translator.translate_all([TEXT], source, target)[0]
             for source, target in [("en", "zh"), ("eng_Latn", "zh_CN"), ("en-GB", "zho_Hans")]
         }
         assert len(texts) == 1
         assert "zho" not in texts.pop()
-        assert translator.translate("Hello.", "en", "en") == "Hello."
+        assert translator.translate_all(["Hello."], "en", "en") == ["Hello."]
         with pytest.raises(ValueError, match="language 'de' is not supported; supported: ace-Ara"):
-            translator.translate("Hello.", "en", "de")
+            translator.translate_all(["Hello."], "en", "de")
 
 
 @pytest.mark.parametrize("prefix", ["", "他"])
@@ -87,7 +87,8 @@ def test_the_server_translates_and_streams_without_showing_tags(foreign: Path, p
     settings = Settings(model=(foreign,), device="cpu", precision="float32")
     with OfflineTranslator([foreign], OfflineOptions("cpu", "float32", max_slots=1)) as translator:
         job = TranslationJob([TEXT], "en", "zh", prefixes=[prefix])
-        expected = translator.run_jobs([job])[0][0].text
+        submitted = translator.submit(lambda dispatcher: dispatcher.translate(job))
+        expected = submitted.result()[0].text
     body = {"q": TEXT, "source": "auto", "target": "zho_Hans", "target_prefix": prefix}
     with TestClient(create_app(settings, load_models(settings))) as client:
         whole = client.post("/translate", json={**body, "details": True}).json()
