@@ -33,6 +33,10 @@ class Anchor(NamedTuple):
     first: Span
     second: Span
 
+    def overlaps(self, other: Anchor) -> bool:
+        """Whether they share a character on any side."""
+        return any(a.start < b.end and b.start < a.end for a, b in zip(self, other, strict=True))
+
 
 class Aligner:
     """The reliable word pairs of a corpus."""

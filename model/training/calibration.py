@@ -158,7 +158,7 @@ def known_pairs(pair: Pair, aligner: Aligner) -> list[KnownPair]:
         for anchor in _literal(pair)
     ]
     for anchor in aligner.anchors(pair):
-        if not any(_overlaps(anchor, known.anchor) for known in found):
+        if not any(anchor.overlaps(known.anchor) for known in found):
             found.append(KnownPair("name" if _is_name(pair, anchor) else "word", anchor))
     return found
 
@@ -181,10 +181,6 @@ def _is_name(pair: Pair, anchor: Anchor) -> bool:
         _spelled(text, span)[0].isupper() and text[: span.start].rstrip()[-1:].isalnum()
         for text, span in zip(pair, anchor, strict=True)
     )
-
-
-def _overlaps(one: Anchor, other: Anchor) -> bool:
-    return any(a.start < b.end and b.start < a.end for a, b in zip(one, other, strict=True))
 
 
 def _spelled(text: str, span: Span) -> str:

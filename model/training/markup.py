@@ -128,14 +128,10 @@ def _chosen(pair: Pair, anchors: Sequence[Anchor], count: int, rng: random.Rando
     rng.shuffle(candidates)
     chosen: list[Anchor] = []
     for anchor in candidates:
-        if len(chosen) < count and not any(_overlap(anchor, other) for other in chosen):
+        if len(chosen) < count and not any(anchor.overlaps(other) for other in chosen):
             chosen.append(anchor)
     side = rng.randrange(2)
     return sorted(chosen, key=lambda anchor: anchor[side])
-
-
-def _overlap(one: Anchor, other: Anchor) -> bool:
-    return any(a.start < b.end and b.start < a.end for a, b in zip(one, other, strict=True))
 
 
 def _with_phrases(anchors: Sequence[Anchor]) -> list[Anchor]:
