@@ -13,7 +13,7 @@ from model.decoding.options import DecodingOptions
 from model.files import FileError, read_text
 from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.names import SOURCE, TARGET, convert
-from model.importers.pieces import padded, pairs_of
+from model.importers.pieces import FAIRSEQ_SPECIALS, padded, pairs_of
 from model.importers.source import ACTIVATIONS
 from model.importers.weights import read_pickle, tensors_of
 from model.network.config import ModelConfig
@@ -21,7 +21,6 @@ from model.text.tags import public_codes
 from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_whole_number, shown
 
-_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 _START, _PAD = 2, 1
 _NEEDED_OFF = ("no_cross_attention", "no_token_positional_embeddings", "adaptive_softmax_cutoff")
 _PAIRED = ("embed_dim", "ffn_embed_dim", "attention_heads", "normalize_before", "learned_pos")
@@ -170,7 +169,10 @@ def _dictionary(directory: Path, language: str) -> list[str]:
     except FileError as error:
         raise SourceError(str(error)) from error
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    return [*_SPECIALS, *(_piece(line, f"{path}, line {i}") for i, line in enumerate(lines, 1))]
+    return [
+        *FAIRSEQ_SPECIALS,
+        *(_piece(line, f"{path}, line {i}") for i, line in enumerate(lines, 1)),
+    ]
 
 
 def _piece(line: str, where: str) -> str:

@@ -12,7 +12,7 @@ from model.values import shown
 EOLE_FOLDERS = ("eole-model", "eole_model")
 """Where QuickMT keeps eole's model, beside a conversion of it."""
 _MOST_JSON_BYTES = 2**24
-_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")
 _ORIGINAL = "name the model that it was made from, a Hub id or a directory"
 _LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
@@ -37,7 +37,9 @@ def eole_directory(source: Path) -> Path | None:
 
 def unsupported_format(source: Path) -> str | None:
     """Which program's format it is that is not read, and what to do instead; None for others."""
-    if any((source / f"{name}{end}").is_file() for name in _WEIGHTS for end in ("", ".index.json")):
+    if any(
+        (source / f"{name}{end}").is_file() for name in WEIGHT_FILES for end in ("", ".index.json")
+    ):
         return None
     return next((said for is_format, said in _FORMATS if is_format(source)), None)
 

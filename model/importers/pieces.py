@@ -19,7 +19,7 @@ from model.values import is_whole_number, shown
 
 MODEL, PIECES = "sentencepiece.bpe.model", "vocabulary.json"
 """Files of many-to-many models: the original's sentencepiece model, and our list of pieces."""
-_FAIRSEQ_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
+FAIRSEQ_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 _SENTENCEPIECE_SPECIALS = 3
 _LANGUAGE_CODE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")
 _TOKEN_ID = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -39,7 +39,7 @@ def fairseq_pieces(model: Path) -> list[str]:
     """A sentencepiece model's pieces in fairseq's id order, with its four specials."""
     processor = load_sentencepiece(model)
     own = range(_SENTENCEPIECE_SPECIALS, processor.get_piece_size())
-    return [*_FAIRSEQ_SPECIALS, *(str(processor.id_to_piece(i)) for i in own)]
+    return [*FAIRSEQ_SPECIALS, *(str(processor.id_to_piece(i)) for i in own)]
 
 
 def load_sentencepiece(path: Path) -> SentencePieceProcessor:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from model.decoding.options import DecodingOptions
 from model.files import FileError, is_regular, read_json
+from model.importers.formats import WEIGHT_FILES
 from model.importers.imported import SourceError
 from model.importers.weights import read_weights
 from model.network.config import Activation
@@ -23,7 +24,6 @@ ACTIVATIONS: dict[str, Activation] = {
     "swish": "silu",
     "silu": "silu",
 }
-_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _MAX_BEAM = 16
 _MOST_JSON_BYTES = 2**28
 _MOST = 2**21
@@ -201,14 +201,14 @@ class SourceDirectory:
 
     def weights(self) -> dict[str, Tensor]:
         """Every tensor by its name without "model."; safetensors are preferred."""
-        for name in _WEIGHTS:
+        for name in WEIGHT_FILES:
             if self.has(name):
                 return _plain(read_weights(self.path / name))
             if self.has(f"{name}.index.json"):
                 shards = self._shards(f"{name}.index.json")
                 parts = [read_weights(self.file(shard)) for shard in shards]
                 return _plain({key: tensor for part in parts for key, tensor in part.items()})
-        raise SourceError(f"{self.path} holds no weights: neither {' nor '.join(_WEIGHTS)}")
+        raise SourceError(f"{self.path} holds no weights: neither {' nor '.join(WEIGHT_FILES)}")
 
     def _shards(self, index: str) -> list[str]:
         weight_map = self.json(index).get("weight_map")
