@@ -154,7 +154,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
     `has_metrics`: whether /metrics has no port of its own.
     """
     pairs = state.dispatcher.routes.direct_pairs
-    offer = Offer(state.limits, state.dispatcher.languages, state.models.names)
+    offer = Offer(state.limits, state.dispatcher.routes.languages, state.models.names)
     if state.models.may_change:
         pairs, offer = [], Offer(state.limits, [], [])
     for router in (

@@ -52,15 +52,6 @@ class Dispatcher:
         """Those of the models that are offered now; replaced when these change."""
 
     @property
-    def languages(self) -> Sequence[str]:
-        return self.routes.languages
-
-    @property
-    def targets(self) -> dict[str, list[str]]:
-        """The other languages that each language has a route to."""
-        return self.routes.targets
-
-    @property
     def default_beam_size(self) -> int:
         return max((model.decoding.beam_size for model in self.routes.models), default=1)
 

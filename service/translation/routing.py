@@ -135,14 +135,16 @@ class Routes:
             for source, near in directly.items()
         }
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of two languages that have a route."""
+        return [(source, target) for source, found in self.targets.items() for target in found]
+
     @functools.cached_property
     def direct_pairs(self) -> list[tuple[str, str]]:
         """The pairs of languages that one model has."""
         return [
-            (source, target)
-            for source, targets in self.targets.items()
-            for target in targets
-            if target in self.directly[source]
+            (source, target) for source, target in self.pairs if target in self.directly[source]
         ]
 
     @functools.cached_property

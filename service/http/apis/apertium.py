@@ -62,8 +62,7 @@ async def translate_segment(request: Request) -> dict[str, Any]:
 @router.api_route(PAIRS, methods=[*READ])
 async def list_pairs(request: Request) -> dict[str, Any]:
     """All pairs of languages."""
-    targets = server_state(request).dispatcher.targets
-    pairs = [(source, target) for source in targets for target in targets[source]]
+    pairs = server_state(request).dispatcher.routes.pairs
     return _answer([{"sourceLanguage": one, "targetLanguage": other} for one, other in pairs])
 
 

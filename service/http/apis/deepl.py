@@ -281,11 +281,11 @@ async def languages(request: Request) -> list[dict[str, Any]]:
 
 def _codes(state: ServerState) -> tuple[list[str], list[str]]:
     """DeepL's codes of the source and of the target languages; Chinese is one source."""
-    targets = state.dispatcher.targets
-    reachable = {code for reached in targets.values() for code in reached}
-    codes = [code for code in state.dispatcher.languages if code in reachable]
+    routes = state.dispatcher.routes
+    reachable = {code for reached in routes.targets.values() for code in reached}
+    codes = [code for code in routes.languages if code in reachable]
     variants = [one for code in codes for one in _VARIANTS.get(code, (code.upper(),))]
-    sources = (code for code, reached in targets.items() if reached and code != TRADITIONAL)
+    sources = (code for code, reached in routes.targets.items() if reached and code != TRADITIONAL)
     return [code.upper() for code in sources], variants
 
 

@@ -98,7 +98,7 @@ async def languages(request: Request) -> dict[str, Any]:
     """The languages, with names if the request says in which language."""
     state = server_state(request)
     asked = await read_request(request, GoogleLanguagesRequest)
-    codes = state.dispatcher.languages
+    codes = state.dispatcher.routes.languages
     if asked.target is None:
         return {"data": {"languages": [{"language": code} for code in codes]}}
     display = state.dispatcher.routes.known(asked.target) or "en"

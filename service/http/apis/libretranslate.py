@@ -162,14 +162,14 @@ async def languages(request: Request) -> list[Language]:
     """All source languages. A target is reached directly or through another language."""
     return [
         Language(code=code, name=language_name(code), targets=targets)
-        for code, targets in server_state(request).dispatcher.targets.items()
+        for code, targets in server_state(request).dispatcher.routes.targets.items()
     ]
 
 
 async def frontend_settings(request: Request) -> FrontendSettings:
     """The server's limits and abilities, for LibreTranslate's page and clients."""
     state = server_state(request)
-    targets = state.dispatcher.targets
+    targets = state.dispatcher.routes.targets
     target = next((codes[0] for codes in targets.values() if codes), "en")
     return FrontendSettings(
         charLimit=state.limits.max_characters,

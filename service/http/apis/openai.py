@@ -67,7 +67,7 @@ class ChatRequest(RequestModel):
         """The same as a translation request. Raises InvalidField."""
         text = self.text
         known = state.dispatcher.routes.known
-        named, prompt = self._named(state), read_prompt(text, state.dispatcher.languages)
+        named, prompt = self._named(state), read_prompt(text, state.dispatcher.routes.languages)
         languages = next((one for one in named if _is_known(one, known)), None)
         if prompt is not None and (
             languages is None or known(languages.target) == known(prompt.languages.target)
@@ -92,7 +92,7 @@ class ChatRequest(RequestModel):
             self._last("system", "developer"),
             *(text for role, text in before if role == "user"),
         ]
-        read = (read_instruction(one, state.dispatcher.languages) for one in asked if one)
+        read = (read_instruction(one, state.dispatcher.routes.languages) for one in asked if one)
         return [*found, *filter(None, read)]
 
     def _last(self, *roles: str) -> str | None:
@@ -124,7 +124,7 @@ async def models(request: Request) -> dict[str, Any]:
     """A model for each pair of languages."""
     state = server_state(request)
     common = {"object": "model", "created": 0, "owned_by": "dragoman"}
-    pairs = [(code, one) for code, found in state.dispatcher.targets.items() for one in found]
+    pairs = state.dispatcher.routes.pairs
     return {"object": "list", "data": [{"id": "-".join(pair), **common} for pair in pairs]}
 
 

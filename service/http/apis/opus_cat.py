@@ -83,8 +83,8 @@ async def translate_text(request: Request) -> Response:
 
 async def language_pairs(request: Request) -> list[str]:
     """All pairs, such as en-de."""
-    targets = server_state(request).dispatcher.targets
-    return [f"{source}-{target}" for source in targets for target in targets[source]]
+    pairs = server_state(request).dispatcher.routes.pairs
+    return [f"{source}-{target}" for source, target in pairs]
 
 
 async def model_tags(_: Request) -> list[str]:
