@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,6 +45,15 @@ _USUAL_WORKERS = 2
 
 class StartupError(ValueError):
     """The server cannot start; the message says what is wrong."""
+
+
+@contextlib.contextmanager
+def startup_errors(name: str) -> Iterator[None]:
+    """Raise what loading the model of that name raises as StartupError."""
+    try:
+        yield
+    except (MemoryError, DeviceLost, OSError, ValueError) as error:
+        raise StartupError(f"{name}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -230,12 +240,10 @@ class _OpenedModel(NamedTuple):
 
     def settled_plan(self) -> ModelPlan:
         """The plan with the precision that the model has, which its memory depends on."""
-        try:
+        with startup_errors(self.checkpoint.info.name):
             if self.factory.placement.is_gpu and self.plan.settings.precision == "auto":
                 self.factory.choose_precision()
             self.factory.require_precision()
-        except (MemoryError, DeviceLost, OSError, ValueError) as error:
-            raise StartupError(f"{self.checkpoint.info.name}: {error}") from error
         return dataclasses.replace(self.plan, placement=self.factory.placement)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from model.backends.device_lost import DeviceLost
 from service.engine.worker import NICENESS
-from service.models.loading import LoadedModel, StartupError, memory_limit
+from service.models.loading import LoadedModel, memory_limit, startup_errors
 from service.models.pool import ModelPool
 from service.models.registry import ModelRegistry
 from service.models.served import Batches
@@ -37,10 +36,8 @@ class LocalModels(ModelRegistry[LocalTranslator]):
         pool = ModelPool[LocalTranslator](limit, settings.max_waiting_sentences)
         super().__init__(settings, maker, [*map(maker.of_setting, pinned)], store, pool)
         for version in self.pinned:
-            try:
+            with startup_errors(version.name):
                 self.pool.load_now(version.pooled)
-            except (MemoryError, OSError, ValueError, DeviceLost) as error:
-                raise StartupError(f"{version.name}: {error}") from error
 
     async def stop(self) -> None:
         """Wait until the engines end, too."""

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 
-from model.backends.device_lost import DeviceLost
 from model.backends.shared_files import SharedFiles
 from model.checkpoint import CheckpointError, read_info
 from service.engine.engine import Engine
-from service.models.loading import LoadedModel, StartupError, memory_limit
+from service.models.loading import LoadedModel, memory_limit, startup_errors
 from service.models.pool import ModelPool
 from service.models.pooled import PooledModel
 from service.models.sizing import DoesNotFit
@@ -48,10 +47,8 @@ class EngineModels:
         own = [self._versions.of_setting(model).pooled for model in pinned]
         self._pool.offer(own)
         for version in own:
-            try:
+            with startup_errors(version.name):
                 self._pool.load_now(version)
-            except (MemoryError, OSError, ValueError, DeviceLost) as error:
-                raise StartupError(f"{version.name}: {error}") from error
         self.pinned: Mapping[str, LoadedEngine] = {
             model.name: LoadedEngine.of(self._pool.loaded[model.name].engine, model.num_bytes)
             for model in pinned
