@@ -13,7 +13,7 @@ from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchEntry, BatchLoop
 from service.engine.interfaces import EngineRunner
-from service.engine.pooled_engine import PooledEngine
+from service.engine.pooled_engine import PooledEngine, not_running
 from service.engine.schedule import Schedule
 from service.engine.sentence_engine import NO_ROOM, Room
 from service.engine.sentence_task import CancelReason, EngineRequest, SentenceTask, most_work
@@ -204,7 +204,4 @@ class Engine(PooledEngine):
         return [batch_loop for batch_loop in found if batch_loop]
 
     def _unready(self, name: str | None = None) -> NotReady:
-        if self._is_draining:
-            return Draining()
-        subject = f"the engine of {name}" if name else "the engine"
-        return NotReady(f"{subject} is not running; try again later")
+        return Draining() if self._is_draining else not_running(name)

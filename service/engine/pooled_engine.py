@@ -6,6 +6,13 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from service.engine.sentence_engine import SentenceEngine
+from service.errors import NotReady
+
+
+def not_running(name: str | None = None) -> NotReady:
+    """The error of an engine that does no work now; `name`: of its model."""
+    subject = f"the engine of {name}" if name else "the engine"
+    return NotReady(f"{subject} is not running; try again later")
 
 
 class PooledEngine(SentenceEngine):

@@ -11,10 +11,10 @@ import msgspec
 
 from model.decoding.sentence import SourceSentence
 from service.engine.admission import Crowd
-from service.engine.pooled_engine import PooledEngine
+from service.engine.pooled_engine import PooledEngine, not_running
 from service.engine.sentence_engine import NO_ROOM, AwaitedRequest, Room
 from service.engine.sentence_task import CancelReason, SentenceOutcome
-from service.errors import Draining, NotReady, Overloaded, ServiceError
+from service.errors import Draining, Overloaded, ServiceError
 from service.processes.link import Link
 from service.processes.messages import (
     Answer,
@@ -227,7 +227,7 @@ class EngineProcess:
         self.is_there, self.ready, self.wanted_back, self.crowds = False, (), (), {}
         self._changed(self)
         for share in list(self._shares.values()):
-            share.fail(_not_running())
+            share.fail(not_running())
             self._close(share)
         self._questions.fail()
 
@@ -279,14 +279,14 @@ class RemoteEngine(PooledEngine):
         if self.is_draining:
             raise Draining()
         if not self._running:
-            raise _not_running(name)
+            raise not_running(name)
 
     def has_room(self, client: str) -> bool:
         return self.is_ready and bool(self._with_room(client))
 
     def require_running(self) -> None:
         if not self._running:
-            raise _not_running()
+            raise not_running()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0, client: str = "") -> None:
         """The processes count what waits. They tell of crowds, and refuse what has no room when
@@ -350,8 +350,3 @@ class RemoteEngine(PooledEngine):
             loads[chosen] += sentence.options.beam_size
             shares.setdefault(chosen, []).append(place)
         return {process: sorted(places) for process, places in shares.items()}
-
-
-def _not_running(name: str | None = None) -> NotReady:
-    subject = f"the engine of {name}" if name else "the engine"
-    return NotReady(f"{subject} is not running; try again later")

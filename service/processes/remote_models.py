@@ -12,6 +12,7 @@ from logging import DEBUG
 
 from model.backends.shared_files import SharedFiles
 from service.engine.batch_loop import BatchEntry
+from service.engine.pooled_engine import not_running
 from service.errors import Draining, NotReady
 from service.models.loading import plan_elsewhere
 from service.models.pool import ModelPool
@@ -105,7 +106,7 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
     def require_ready(self) -> None:
         super().require_ready()
         if not self._processes.there:
-            raise NotReady("the engine is not running; try again later")
+            raise not_running()
 
     async def stop(self) -> None:
         self.refuse_new_work()
