@@ -133,10 +133,8 @@ class Schedule:
         """
         if not self.waiting:
             return []
-        urgent, is_aged = (
-            self.waiting.most_urgent,
-            self._num_admissions % _ADMISSIONS_TO_OLDEST == 0,
-        )
+        urgent = self.waiting.most_urgent
+        is_aged = self._num_admissions % _ADMISSIONS_TO_OLDEST == 0
         first = self.waiting.oldest if is_aged else urgent
         self._is_for_short = urgent.level <= self._short_level and self._may_be_alone(
             urgent.num_rows + self.running.num_rows_to(urgent.level)
@@ -159,7 +157,7 @@ class Schedule:
     def choose(self) -> list[SentenceTask] | None:
         """Return the running tasks to step; None: all."""
         self._num_steps += 1
-        self._is_for_short, self.num_units = False, self._num_rows
+        self._is_for_short, self.num_units = False, self._num_running_rows
         if not self.can_leave_out:
             return None
         running, level = self.running, self.running.lowest_level
@@ -176,7 +174,7 @@ class Schedule:
         chosen = _filled(
             _filled([], by_wait, most_rows // _PART_FOR_LONGEST_WAIT), by_level, most_rows
         )
-        self.num_units = _num_rows(chosen)
+        self.num_units = _rows_of(chosen)
         return chosen if len(chosen) < len(running) else None
 
     def account(self, seconds: float) -> None:
@@ -230,8 +228,7 @@ class Schedule:
         return self._runner.num_free_slots - num_kept
 
     @property
-    def _num_rows(self) -> int:
-        """Rows of the running tasks."""
+    def _num_running_rows(self) -> int:
         return self._runner.max_rows - self._runner.num_free_rows
 
     def _most_rows(self, is_short_there: bool) -> int:
@@ -247,10 +244,10 @@ class Schedule:
         """Whether this many rows of short work may join or step alone."""
         if self._spare_seconds <= 0:
             return False
-        return num_short <= min(self._num_rows, self.batch_rows) // _PART_ALONE
+        return num_short <= min(self._num_running_rows, self.batch_rows) // _PART_ALONE
 
 
-def _num_rows(tasks: Iterable[SentenceTask]) -> int:
+def _rows_of(tasks: Iterable[SentenceTask]) -> int:
     return sum(task.num_rows for task in tasks)
 
 
@@ -258,7 +255,7 @@ def _filled(
     taken: list[SentenceTask], tasks: Iterable[SentenceTask], most_rows: int
 ) -> list[SentenceTask]:
     """`taken` and further tasks until there are `most_rows`; the last may exceed them."""
-    chosen, num_rows = dict.fromkeys(taken), _num_rows(taken)
+    chosen, num_rows = dict.fromkeys(taken), _rows_of(taken)
     for task in tasks:
         if num_rows >= most_rows:
             break
