@@ -33,6 +33,7 @@ from service.errors import (
     printable,
     shown,
 )
+from service.stores.glossary_rows import NO_DICTIONARY
 
 DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/", "/language/translate/v2"
 OPENAI = ("/v1/chat/", "/v1/models")
@@ -171,7 +172,7 @@ def _deepl(_: int, error: ServiceError, message: str) -> dict[str, object]:
     if isinstance(error, UnsupportedFile | InvalidDocument):
         message = f"Invalid file: {message}"
     if message.startswith("glossary ") and " is for " in message:
-        message = f"No dictionary found for language pair: {message}"
+        message = f"{NO_DICTIONARY}: {message}"
     return {"message": message}
 
 

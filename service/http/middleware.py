@@ -25,11 +25,10 @@ from service.http.exchange import Exchange
 from service.http.head import headers_of
 from service.http.origins import OriginRule
 from service.http.paths import Paths
-from service.http.request_log import REQUEST_ID_HEADER, RequestRecord
+from service.http.request_log import ID_HEADER, RequestRecord
 from service.http.state import ServerState
 
 _METRICS, _PROBES = "/metrics", "/health"
-_ID = REQUEST_ID_HEADER.lower().encode()
 
 
 class RequestMiddleware:
@@ -88,7 +87,7 @@ class RequestMiddleware:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope["state"]["exchange"]
         record, rules, entered = exchange.record, exchange.rules, None
-        exchange.added[_ID] = record.request_id.encode()
+        exchange.added[ID_HEADER] = record.request_id.encode()
         try:
             caller = self._state.access.caller(scope)
             self._check(scope, exchange, caller.client.name)

@@ -19,7 +19,7 @@ from service.observability.metrics import Metrics
 from service.translation.results import SentenceDetail, TranslationResult
 
 REQUEST_ID_HEADER = "X-Request-ID"
-_ID = REQUEST_ID_HEADER.lower().encode()
+ID_HEADER = REQUEST_ID_HEADER.lower().encode()
 _SANE_ID = re.compile(r"(?!.*drg_)[A-Za-z0-9._:-]{1,128}")
 """Without an API key, which begins with drg_."""
 _FREQUENT = ("/health", "/metrics", "/page/")
@@ -106,7 +106,7 @@ def request_id_of(headers: HeaderValues) -> str:
     That is no secret, and asking the system for random bytes would let go of Python's global lock,
     for which the workers wait.
     """
-    given = headers.get(_ID, b"").decode("latin-1")
+    given = headers.get(ID_HEADER, b"").decode("latin-1")
     return given if _SANE_ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
 
 

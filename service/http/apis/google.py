@@ -11,6 +11,7 @@ from typing import Any, Literal
 from anyio import to_thread
 from fastapi import Request
 
+from service.http.error_answers import GOOGLE
 from service.http.language_names import language_name
 from service.http.openapi import READ, foreign_router
 from service.http.request_fields import Code, RequestModel, Texts, listed
@@ -21,7 +22,7 @@ from service.http.translating import translate_texts
 from service.translation.job import AUTO
 from service.translation.results import TranslationResult
 
-PATH = "/language/translate/v2"
+PATH = GOOGLE
 DETECT, LANGUAGES = PATH + "/detect", PATH + "/languages"
 _SYSTEM_PARAMETERS = ("key", "alt", "prettyPrint", "quotaUser", "access_token", "oauth_token")
 router = foreign_router()

@@ -189,6 +189,9 @@ def test_deepl_stores_and_uses_glossaries(stored: TestClient) -> None:
     answer = stored.post("/v2/translate", json={**fields, "source_lang": "EN"}).json()
     assert answer["translations"][0]["text"] == "A Hund."
     assert "source_lang" in stored.post("/v2/translate", json=fields).json()["message"]
+    other = stored.post("/v2/translate", json={**fields, "source_lang": "EN", "target_lang": "ZH"})
+    words = "No dictionary found for language pair: glossary n is for en to de, not for en to zh"
+    assert other.json()["message"] == words
     assert stored.get("/v2/glossaries/x").status_code == 400
     assert stored.delete(f"/v2/glossaries/{key}").status_code == 204
     pairs = stored.get("/v2/glossary-language-pairs").json()["supported_languages"]
