@@ -21,7 +21,6 @@ from service.signals import end_at_once_on_sigterm
 if TYPE_CHECKING:
     from model.backends.shared_files import SharedFiles
     from service.models.loading import LoadedModel
-    from service.observability.logs import LogStream
     from service.processes.topology import Topology
 
 _logger = logging.getLogger(__name__)
@@ -83,11 +82,12 @@ def _made(flags: dict[str, Any]) -> Callable[[], int]:
     settings = _with_pulled_models(read_settings(Settings, flags))
     with importing():
         from service.models.loading import load_models
-        from service.observability.logs import UnqueuedStream
+        from service.observability.logs import UnqueuedStream, configure_logs
         from service.processes.topology import topology_of
 
     topology = topology_of(settings)
-    _log_to(settings, UnqueuedStream() if topology.engines else None)
+    stream = UnqueuedStream() if topology.engines else None
+    configure_logs(settings.log_level, settings.log_format, stream)
     if topology.engines:
         return _several(settings, topology)
     models = load_models(settings)
@@ -129,64 +129,32 @@ def _one(
 
 def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
     """A parent that runs engines, front ends, and a hub if these are several."""
+    from service.commands.server_processes import ServerProcesses
     from service.commons.local import spool_directory
-    from service.front_end import run_front_end
     from service.models.loading import describe_models, load_models
-    from service.processes.control import ChildEnd
-    from service.processes.engine_process import run_engine
-    from service.processes.hub import run_hub
-    from service.processes.supervisor import Child, Supervisor
-    from service.processes.topology import HUB, settings_of_front_end
 
-    shared: Sequence[LoadedModel] | None = None
+    loaded: Sequence[LoadedModel] | None = None
     if topology.shares_weights:
-        shared = load_models(topology.engines[0])
-        _warn_if_not_compiled(shared)
-        for model in shared:
+        loaded = load_models(topology.engines[0])
+        _warn_if_not_compiled(loaded)
+        for model in loaded:
             model.read_weights()
-    models = describe_models(topology.engines[0]) if shared is None else shared
-    num_front_ends = topology.num_front_ends
-    listeners = {
-        f"front-end-{i}": own for i, own in enumerate(_listeners(settings, num_front_ends))
-    }
-    listener = listeners["front-end-0"][0]
-    settings = _with_own_name(settings, listener)
+    models = describe_models(topology.engines[0]) if loaded is None else loaded
+    listeners = _listeners(settings, topology.num_front_ends)
+    settings = _with_own_name(settings, listeners[0][0])
     directory = spool_directory(settings)  # one for all processes
     settings = settings.model_copy(update={"documents_dir": directory})
-    engines = {f"engine-{i}": own for i, own in enumerate(topology.engines)}
-    files = _shared_files(settings, topology)
-
-    def engine(name: str, line: ChildEnd) -> int:
-        _begin(name)
-        return run_engine(engines[name], shared, line, files)
-
-    def front_end(name: str, line: ChildEnd) -> int:
-        _begin(name)
-        own = settings_of_front_end(settings, num_front_ends)
-        own_listeners = listeners[name]
-        return run_front_end(name, own, models, engines, num_front_ends, own_listeners, line, files)
-
-    def hub(name: str, line: ChildEnd) -> int:
-        _begin(name)
-        return run_hub(name, settings, [model.name for model in models], [*engines], line)
-
-    def _begin(name: str) -> None:
-        """Log under this name, and close what others listen on or share."""
-        _log_to(settings, process=name)
-        if files is not None and name not in engines:
-            files.close()
-        for other in listeners.keys() - {name}:
-            for one in set(listeners[other]) - set(listeners.get(name, ())):
-                one.close()
-
-    described = [one.name for one in models] if shared is None else [one.summary for one in shared]
-    described += _on_demand(settings)
-    _say_what_is_served(listener, described)
-    children = [Child(name, engine, "engine") for name in engines]
-    if num_front_ends > 1:
-        children.append(Child(HUB, hub, "hub"))
-    children += [Child(name, front_end, "front end") for name in listeners]
-    return Supervisor(children, [one for own in listeners.values() for one in own]).run
+    processes = ServerProcesses(
+        settings,
+        models,
+        loaded,
+        {f"engine-{i}": own for i, own in enumerate(topology.engines)},
+        {f"front-end-{i}": own for i, own in enumerate(listeners)},
+        _shared_files(settings, topology),
+    )
+    described = [one.name for one in models] if loaded is None else [one.summary for one in loaded]
+    _say_what_is_served(listeners[0][0], [*described, *_on_demand(settings)])
+    return processes.supervisor().run
 
 
 def _shared_files(settings: Settings, topology: Topology) -> SharedFiles | None:
@@ -201,12 +169,6 @@ def _shared_files(settings: Settings, topology: Topology) -> SharedFiles | None:
     except OSError as error:
         _logger.warning("each engine has its own weights of models on demand: %s", error)
         return None
-
-
-def _log_to(settings: Settings, stream: LogStream | None = None, process: str = "") -> None:
-    from service.observability.logs import configure_logs
-
-    configure_logs(settings.log_level, settings.log_format, stream, process)
 
 
 def _listeners(settings: Settings, count: int = 1) -> list[list[socket.socket]]:
