@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from service.corpora.shards import Shard
 if TYPE_CHECKING:
     from service.corpora.corpus import Corpus
     from service.corpora.line_formats import AddedColumns, LineFormat
-    from service.offline import OfflineOptions
+    from service.corpora.translations import Translators
 
 FAILED_RECORDS = 3
 """The exit code if some records could not be translated."""
@@ -107,25 +107,20 @@ def corpus_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def translate_corpus_file(
     file: Path | None,
     output: Path | None,
-    source: str,
-    target: str,
-    models: tuple[Path, ...],
-    options: OfflineOptions,
+    opening: Callable[..., AbstractContextManager[Translators]],
     chosen: CorpusOptions,
 ) -> None:
-    """Translate a file, or standard input. Exits with its own code if records failed."""
+    """Translate a file, or standard input. `opening`: `translators_of` for the languages. Exits
+    with its own code if records failed."""
     with importing():
         from service.corpora.progress import CorpusProgress
         from service.corpora.run import translate_corpus
-        from service.corpora.translators import translators_of
 
     _require_possible(file, output, chosen)
     opened = opened_corpus(file, output, chosen)
     is_small = file is not None and are_small([file])
     with (
-        translators_of(
-            models, options, source, target, is_checked=chosen.checks, in_one_process=is_small
-        ) as translators,
+        opening(is_checked=chosen.checks, in_one_process=is_small) as translators,
         opened as corpus,
     ):
         progress = CorpusProgress(sys.stderr)

@@ -8,6 +8,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -140,32 +141,47 @@ def translate(
         glossary=Glossary(read_glossary(glossary)) if glossary else None,
         split_sentences="nonewlines" if join_lines else True,
     )
+    opening = functools.partial(translators_of, models, options, source, target)
     if corpus.format is not None:
         if plain or join_lines or replace or len(files) > 1:
             raise ValueError("--format takes one FILE, and no --plain, --join-lines or --replace")
         path = None if output == "-" else Path(output)
         file = files[0] if files else None
-        translate_corpus_file(file, path, source, target, models, options, corpus)
+        translate_corpus_file(file, path, opening, corpus)
         return
     reading = functools.partial(TextReader, language=source, joins_lines=join_lines)
-    with Failures() as failures, contextlib.ExitStack() as opened:
+    with Failures() as failures:
         inputs = _inputs(files, plain, reading, failures)
+        _translate_files(inputs, _made(output), opening, source, replace, failures)
+
+
+def _translate_files(
+    inputs: Sequence[_Input],
+    output: Path | None,
+    opening: Callable[..., AbstractContextManager[Translators]],
+    source: str,
+    replaces: bool,
+    failures: Failures,
+) -> None:
+    """Write the translation of each. Raises ValueError, before any, for outputs that cannot be."""
+    with contextlib.ExitStack() as opened:
         planned = [
-            (opened.enter_context(Output(path)), own)
-            for path, own in _planned(inputs, _made(output))
+            (opened.enter_context(Output(path)), own) for path, own in _planned(inputs, output)
         ]
         for written, own in planned:
-            for file, content in own:
-                written.require_other_than(file)
-                if not (isinstance(content, TextReader) or content.is_text):
-                    written.require_no_terminal(file)
-        is_small = _are_small(inputs)
-        translators = opened.enter_context(
-            translators_of(models, options, source, target, in_one_process=is_small)
-        )
+            _require_writable(written, own)
+        translators = opened.enter_context(opening(in_one_process=_are_small(inputs)))
         for written, own in planned:
             with failures.noted(), written:
-                _write(written, own, translators, source, replace)
+                _write(written, own, translators, source, replaces)
+
+
+def _require_writable(written: Output, inputs: Sequence[_Input]) -> None:
+    """Raise TextFileError for an output that is an input, too, or a terminal that shows bytes."""
+    for file, content in inputs:
+        written.require_other_than(file)
+        if not (isinstance(content, TextReader) or content.is_text):
+            written.require_no_terminal(file)
 
 
 def _inputs(
