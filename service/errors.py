@@ -349,7 +349,7 @@ class DeadlineExceeded(ServiceError):
     status, code = 504, "deadline"
 
 
-def outcome_of(status: int | None) -> str:
+def outcome_label(status: int | None) -> str:
     """The metrics' outcome label of a status; None: the client left before its answer."""
     if status is None or status == Cancelled.status:
         return "cancelled"

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from service.commons.file_store import Room
+from service.commons.file_store import Intake
 from service.commons.spool import Spool
 from service.commons.stored_file import StoredFile
 from service.stores.keys import Used
@@ -55,7 +55,7 @@ class Files(Protocol):
 
     def running(self) -> AbstractAsyncContextManager[None]: ...
 
-    async def add(self, file: StoredFile) -> Room: ...
+    async def add(self, file: StoredFile) -> Intake: ...
 
     async def find(self, name: str) -> StoredFile | None: ...
 

@@ -19,10 +19,10 @@ from service.periodic import repeated
 _BYTES_OF_ENTRY = 16_384
 """What a file without content takes on disk and in memory, rounded up."""
 _EXPIRY_SECONDS = 10.0
-LOST = NotReady.code, "the process that had the file in work has ended; send the file again"
+FILE_LOST = NotReady.code, "the process that had the file in work has ended; send the file again"
 """The error of a file when its process has ended."""
 _logger = logging.getLogger(__name__)
-Room = Literal["taken", "full", "own_full", "unwritten"]
+Intake = Literal["taken", "full", "own_full", "unwritten"]
 """Whether there is room for a file: there is none, its client has its share of it, or its record
 cannot be written."""
 
@@ -76,7 +76,7 @@ class FileStore:
             async with repeated(self._drop_old, _EXPIRY_SECONDS):
                 yield
 
-    async def add(self, file: StoredFile) -> Room:
+    async def add(self, file: StoredFile) -> Intake:
         """Take room for a file that is to be translated, unless there is none."""
         if (room := self._room_for(file)) != "taken":
             return room
@@ -167,7 +167,7 @@ class FileStore:
         if file.has_ended or file.num_bytes:
             _add(self._num_bytes, file.client, sign * (file.num_bytes + _BYTES_OF_ENTRY))
 
-    def _room_for(self, file: StoredFile) -> Room:
+    def _room_for(self, file: StoredFile) -> Intake:
         num_bytes, client = file.num_sent_bytes + _BYTES_OF_ENTRY, file.client
         for taken, amount, most in (
             (self._num_open, 1, self._bounds.max_files),
@@ -223,7 +223,7 @@ class FileStore:
             changed = min(now, file.changed_seconds - ahead)
             self._enter(dataclasses.replace(file, changed_seconds=changed))
             if not file.has_ended:
-                self.fail(file.name, *LOST)
+                self.fail(file.name, *FILE_LOST)
         self._make_room()
 
     def _recorded(self, file: StoredFile) -> bool:

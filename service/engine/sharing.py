@@ -49,7 +49,7 @@ class SharedSentences:
         started: list[SentenceTask] = []
         num_found = 0
         for index, sentence in enumerate(sentences, first):
-            key = key_of(sentence) if self.cache.max_bytes else None
+            key = sentence_key(sentence) if self.cache.max_bytes else None
             if key and (hypotheses := self.cache.get(key)) is not None:
                 num_found += 1
                 request.end(index, _found(hypotheses, request))
@@ -117,7 +117,7 @@ def _found(hypotheses: Sequence[Hypothesis], request: EngineRequest) -> Sentence
     return SentenceOutcome(hypotheses, None, arrived, arrived, arrived, arrived)
 
 
-def key_of(sentence: SourceSentence) -> SentenceKey:
+def sentence_key(sentence: SourceSentence) -> SentenceKey:
     """The key of a sentence. Whether it is streamed does not matter."""
     ids, prefix = tuple(sentence.ids), tuple(sentence.prefix)
     return ids, sentence.options, prefix, sentence.is_aligned, sentence.is_cut

@@ -15,7 +15,7 @@ from service.http.request_log import RequestRecord
 from service.http.schemas import TranslateRequest
 from service.translation.language.detection import DetectedLanguage
 from service.translation.results import TextDetail, TextPiece, TranslationResult
-from service.translation.study.inspection import MAX_ENTRIES
+from service.translation.study.inspection import MAX_PROBABILITIES
 from service.translation.text_work import num_characters, text_work
 
 RequestId = str | int
@@ -118,5 +118,5 @@ async def _rendered(
     if not wanted.details:
         return render()
     if wanted.details in ("attention", "search"):
-        return await text_work(MAX_ENTRIES, render)
+        return await text_work(MAX_PROBABILITIES, render)
     return await text_work(num_characters(one.text for one in translations), render)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from service.commons.commons import Commons
-from service.commons.file_store import LOST
+from service.commons.file_store import FILE_LOST
 from service.commons.stored_file import StoredFile
 from service.documents.fair_queue import FairQueue
 from service.documents.file_translator import FileJob, FileTranslator
@@ -29,7 +29,7 @@ from service.errors import (
     TooManyAtOnce,
     TooManyCharacters,
     UnknownFile,
-    outcome_of,
+    outcome_label,
     printable,
 )
 from service.http.access.caller import Caller
@@ -209,7 +209,7 @@ class DocumentJobs:
     async def _why_not_kept(self, name: str) -> ServiceError:
         file = await self._files.find(name)
         if file is None or file.has_ended:  # who counted it has ended, and counts anew
-            return NotReady(LOST[1])
+            return NotReady(FILE_LOST[1])
         return StorageFailed("there is no room for the translation of the file")
 
     async def _charge(self, sent: SentJob, num_characters: int, num_weighted: float) -> None:
@@ -237,7 +237,7 @@ class DocumentJobs:
         if failure is not None:
             detected = failure.detected_language or ""
             self._files.fail(name, failure.code, printable(str(failure)), detected)
-        outcome = outcome_of(failure.status if failure else 200)
+        outcome = outcome_label(failure.status if failure else 200)
         self._metrics.count_document(outcome)
         if not sent.is_awaited:  # which its request's line tells
             facts = {"event": "document", "request_id": sent.request_id, "outcome": outcome}

@@ -92,7 +92,7 @@ def is_apertium(path: str, method: str) -> bool:
     return path == APERTIUM and method in ("GET", "HEAD")
 
 
-def error_of(failure: Exception) -> ServiceError:
+def unexpected_error(failure: Exception) -> ServiceError:
     """The answer to an unexpected error."""
     if _is_exhaustion(failure):
         return Exhausted("the server has too little memory or too few threads for this now")
@@ -102,7 +102,7 @@ def error_of(failure: Exception) -> ServiceError:
 def unforeseen(error: Exception, request_id: str) -> ServiceError:
     """Log an unexpected exception; return the error for the client."""
     _logger.error("request failed", exc_info=error, extra={"request_id": request_id})
-    return error_of(error)
+    return unexpected_error(error)
 
 
 def as_service_error(failure: Exception, scope: Scope) -> ServiceError | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from starlette.types import Scope
 
-LOST = "dragoman.connection_lost"
+CONNECTION_LOST = "dragoman.connection_lost"
 """The ASGI extension of our own server: a future that is done once the connection is lost."""
 HeaderValues = Mapping[bytes, bytes]
 """The first value of each header, by its name in lower case, as ASGI gives it."""

@@ -104,10 +104,10 @@ def listed(value: str | list[str] | None) -> list[str]:
 
 Texts = str | list[str]
 """A text or a list of texts."""
-Code = Annotated[str, Field(max_length=MAX_CODE_CHARACTERS)]
+LanguageCode = Annotated[str, Field(max_length=MAX_CODE_CHARACTERS)]
 """A language code."""
 PreferredLanguages = Annotated[
-    Code | Annotated[list[Code], Field(max_length=_MAX_LANGUAGES)] | None,
+    LanguageCode | Annotated[list[LanguageCode], Field(max_length=_MAX_LANGUAGES)] | None,
     Field(
         description="Languages to expect when detecting: the odds of others are divided by ten. "
         f"At most {_MAX_LANGUAGES} codes; unknown ones are ignored."

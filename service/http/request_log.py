@@ -12,7 +12,7 @@ from typing import Protocol
 
 from starlette.types import Scope
 
-from service.errors import LimitExceeded, Overloaded, outcome_of
+from service.errors import LimitExceeded, Overloaded, outcome_label
 from service.http.head import HeaderValues
 from service.observability.logs import log_line
 from service.observability.metrics import Metrics
@@ -56,7 +56,7 @@ class RequestRecord:
 
     @property
     def outcome(self) -> str:
-        return outcome_of(self.status)
+        return outcome_label(self.status)
 
     def sentences(self) -> Iterator[tuple[str, SentenceDetail]]:
         """(model, sentence) pairs; the first hop of a pivot comes first."""
@@ -86,7 +86,10 @@ class RequestLog:
 
     def enter(self, record: RequestRecord) -> None:
         record.ended_seconds = time.monotonic()
-        outcome, seconds = outcome_of(record.status), record.ended_seconds - record.started_seconds
+        outcome, seconds = (
+            outcome_label(record.status),
+            record.ended_seconds - record.started_seconds,
+        )
         self._metrics.count_request(record.endpoint, outcome, seconds)
         is_frequent = record.endpoint.startswith(_FREQUENT) or record.status in _FREQUENT_STATUSES
         level = logging.DEBUG if is_frequent else logging.INFO

@@ -163,7 +163,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         libretranslate.make_languages_router(),
         glossaries.make_router(pairs, is_on=state.glossaries is not None),
         libretranslate.make_suggest_router(offer, is_on=state.suggested.store is not None),
-        libretranslate.make_page_router(has_spec=app.openapi_url is not None),
+        libretranslate.make_settings_router(has_spec=app.openapi_url is not None),
         operation.make_health_router(),
         operation.make_metrics_router(is_described=has_metrics),
         operation.make_models_router(),

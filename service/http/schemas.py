@@ -11,8 +11,8 @@ from service.engine.ticket import Ticket
 from service.errors import InvalidField
 from service.http.request_fields import (
     NO_SPACE,
-    Code,
     GlossaryField,
+    LanguageCode,
     PreferredLanguages,
     RequestModel,
     Texts,
@@ -63,8 +63,8 @@ class TranslateRequest(RequestModel):
     spelled_in_json = frozenset({"alternatives"})  # which LibreTranslate's clients spell
 
     q: Texts = Field(description="A text, or a list of texts.")
-    source: Code = Field(description='Language code of the text, or "auto" to detect it.')
-    target: Code = Field(description="Language code to translate into.")
+    source: LanguageCode = Field(description='Language code of the text, or "auto" to detect it.')
+    target: LanguageCode = Field(description="Language code to translate into.")
     preferred_languages: PreferredLanguages = None
     format: TextFormat = Field(
         "text",

@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from service.errors import ClientGone
-from service.http.head import LOST
+from service.http.head import CONNECTION_LOST
 from service.http.request_log import RequestRecord
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
@@ -61,7 +61,9 @@ class _Guard:
 
     def __init__(self, guarded: asyncio.Task[Any], request: Request) -> None:
         self._guarded, self._request, self.has_cancelled = guarded, request, False
-        self._lost: asyncio.Future[None] | None = request.scope.get("extensions", {}).get(LOST)
+        self._lost: asyncio.Future[None] | None = request.scope.get("extensions", {}).get(
+            CONNECTION_LOST
+        )
         self._begin: asyncio.Handle | None = None
         self._watching: asyncio.Task[None] | None = None
         if self._lost is not None:

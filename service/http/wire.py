@@ -26,8 +26,8 @@ from websockets.frames import CTRL_OPCODES, CloseCode, Frame, Opcode
 from websockets.server import ServerProtocol
 
 from service.errors import HeadTooLarge, InvalidHttp, ServiceError, shown
-from service.http.error_answers import SECURITY_HEADERS, error_of, error_response
-from service.http.head import LOST
+from service.http.error_answers import SECURITY_HEADERS, error_response, unexpected_error
+from service.http.head import CONNECTION_LOST
 
 MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100
@@ -84,14 +84,14 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = _PipelineFlow(transport, self.pipeline)
-        self._extensions = {LOST: self.loop.create_future()}
+        self._extensions = {CONNECTION_LOST: self.loop.create_future()}
         seconds, end = self.timeout_keep_alive, self.timeout_keep_alive_handler
         self.timeout_keep_alive_task = self.loop.call_later(seconds, end)
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
         super()._unset_keepalive_if_required()
-        self._extensions[LOST].set_result(None)
+        self._extensions[CONNECTION_LOST].set_result(None)
 
     def data_received(self, data: bytes) -> None:
         if self._is_refused:
@@ -181,7 +181,7 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
         raised = getattr(sys.exception(), "__context__", None)
         if raised is None:
             raised = InvalidHttp("this is not a valid HTTP/1.1 request")
-        self._refuse(raised if isinstance(raised, ServiceError) else error_of(raised))
+        self._refuse(raised if isinstance(raised, ServiceError) else unexpected_error(raised))
 
     def _refuse(self, error: ServiceError) -> None:
         """Close the connection, with an answer unless the client would take it for another's."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from service.commons.commons import Commons, Files, Places, Usage
-from service.commons.file_store import LOST, Room
+from service.commons.file_store import FILE_LOST, Intake
 from service.commons.local import local_commons, open_keys
 from service.commons.stored_file import StoredFile
 from service.models.served import ModelState, states_of_all
@@ -215,7 +215,7 @@ class _HeldFiles:
 
     def give_back(self) -> None:
         for name in list(self._names):
-            self._fail(name, *LOST)
+            self._fail(name, *FILE_LOST)
 
     def cancel(self, name: str) -> None:
         """If the front end has this file, tell it that nobody wants it any more."""
@@ -223,7 +223,7 @@ class _HeldFiles:
             self._names.remove(name)
             self.tell("cancel", name)
 
-    async def _add(self, file: StoredFile) -> Room:
+    async def _add(self, file: StoredFile) -> Intake:
         if (room := await self._files.add(file)) == "taken":
             self._names.add(file.name)
         return room

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
 
 from service.commons.commons import Commons
-from service.commons.file_store import Room
+from service.commons.file_store import Intake
 from service.commons.local import has_minute_limits, make_windows
 from service.commons.spool import Spool
 from service.commons.stored_file import StoredFile
@@ -145,8 +145,8 @@ class _Files:
     async def running(self) -> AsyncGenerator[None]:
         yield
 
-    async def add(self, file: StoredFile) -> Room:
-        room: Room = await self._hub.ask("add", Room, file)
+    async def add(self, file: StoredFile) -> Intake:
+        room: Intake = await self._hub.ask("add", Intake, file)
         return room
 
     async def find(self, name: str) -> StoredFile | None:

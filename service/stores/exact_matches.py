@@ -29,7 +29,7 @@ class Probe(NamedTuple):
     is_escaped: bool = False
 
 
-def key_of(text: str) -> str:
+def match_key(text: str) -> str:
     """Texts with the same key match."""
     text = " ".join(text.split())
     first = _FIRST_LETTER.search(text)
@@ -43,12 +43,12 @@ def probes_of(text: str, text_format: TextFormat) -> Iterator[Probe]:
     if len(text) > _MOST_CHARACTERS:
         return
     if text_format == "html" and "<" not in text:
-        yield Probe(key_of(text), ("html",))
-        yield Probe(key_of(html.unescape(text)), ("text", "auto"), is_escaped=True)
+        yield Probe(match_key(text), ("html",))
+        yield Probe(match_key(html.unescape(text)), ("text", "auto"), is_escaped=True)
     elif text_format == "auto":
-        yield Probe(key_of(text), ("auto", "text", "html"))
+        yield Probe(match_key(text), ("auto", "text", "html"))
     else:
-        yield Probe(key_of(text), (text_format, "auto"))
+        yield Probe(match_key(text), (text_format, "auto"))
 
 
 def adapted(text: str, suggestion: str) -> str:
@@ -69,7 +69,7 @@ class TextIndex:
         """`texts` with their ids."""
         hashes, ids = array("q"), array("q")
         for number, text in texts:
-            hashes.append(hash(key_of(text)))
+            hashes.append(hash(match_key(text)))
             ids.append(number)
         own = np.array(hashes, np.int64)
         order = np.argsort(own, kind="stable")

@@ -30,10 +30,10 @@ from service.stores.glossary_rows import (
     insert_glossary,
     merge_entries,
     rename_glossary,
+    replace_entries,
     require_dictionary,
     set_pair,
     stored_name,
-    write_entries,
 )
 from service.translation.glossary import Glossary, GlossaryEntry, check_entries
 
@@ -159,7 +159,7 @@ class GlossaryStore:
             except UnknownGlossary:
                 return self._add(connection, name, [dictionary], owner)[0], True
             set_pair(connection, found.id, (source, target))
-            write_entries(connection, found.id, entries)
+            replace_entries(connection, found.id, entries)
             self._require_room(connection, found.owner)
             return get_glossary(connection, found.id, owner), False
 
@@ -189,7 +189,7 @@ class GlossaryStore:
         with self._writing.transaction() as connection:
             glossary = get_glossary(connection, name, owner, OWN)
             keys = {one.pair: one.id for one in dictionaries_of(connection, glossary)}
-            write_entries(
+            replace_entries(
                 connection, keys.get(pair) or insert_further(connection, glossary, pair), entries
             )
             self._require_room(connection, glossary.owner)
@@ -208,7 +208,7 @@ class GlossaryStore:
             if removed.id == glossary.id:  # the next one takes its row
                 removed = found[1]
                 set_pair(connection, glossary.id, removed.pair)
-                write_entries(connection, glossary.id, entries_of(connection, removed.id))
+                replace_entries(connection, glossary.id, entries_of(connection, removed.id))
             connection.execute("DELETE FROM glossaries WHERE id = ?", (removed.id,))
 
     def remove(self, name: str, owner: Owner) -> None:

@@ -45,7 +45,7 @@ def read_glossary(path: Path, suffix: str | None = None) -> list[GlossaryEntry]:
     """The terms of a file, by its ending or this `suffix`. Raises ValueError with one sentence."""
     try:
         text = decode(path.read_bytes(), "auto").text
-        entries = read_entries(text, media_type_of(suffix or path.suffix.lstrip(".")))
+        entries = read_entries(text, glossary_media_type(suffix or path.suffix.lstrip(".")))
         check_entries(entries, len(entries))
         return entries
     except (OSError, InvalidField, InvalidDocument) as error:
@@ -72,7 +72,7 @@ def _is_term(unit: Unit) -> bool:
     return all(len(side) <= _TERM_CHARACTERS and not _NO_TERM.search(side) for side in unit)
 
 
-def media_type_of(suffix: str) -> str:
+def glossary_media_type(suffix: str) -> str:
     """Of files with this ending, without a dot."""
     return TSV if suffix.lower() in ("tsv", "tab", "txt") else CSV
 

@@ -167,7 +167,7 @@ def rename_glossary(
     connection.execute("UPDATE glossaries SET name = ? WHERE id = ?", (qualified, glossary.id))
 
 
-def write_entries(
+def replace_entries(
     connection: sqlite3.Connection, key: str, entries: Sequence[GlossaryEntry]
 ) -> None:
     """Replace the entries of a dictionary. Raises InvalidField."""

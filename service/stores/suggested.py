@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from service.errors import StorageFailed, UnsupportedLanguage
 from service.periodic import repeated
-from service.stores.exact_matches import Probe, TextIndex, adapted, key_of, probes_of
+from service.stores.exact_matches import Probe, TextIndex, adapted, match_key, probes_of
 from service.stores.suggestions import SuggestedPair, SuggestionStore
 from service.translation.dispatcher import Dispatcher
 from service.translation.job import TranslationJob
@@ -131,7 +131,7 @@ class SuggestedTranslations:
             return None
         languages = self._known(source, target)
         for pair, suggestion in store.find(ids):
-            is_same = pair.format in probe.formats and key_of(pair.text) == probe.key
+            is_same = pair.format in probe.formats and match_key(pair.text) == probe.key
             if is_same and languages and self._known(pair.source, pair.target) == languages:
                 return pair, suggestion
         return None

@@ -94,7 +94,7 @@ class Routes:
             return self
         chosen = [offered for offered in self.models if offered.name == model]
         if not chosen:
-            names = nearest(model, [offered.name for offered in self.models], "GET /models")
+            names = shown_nearest(model, [offered.name for offered in self.models], "GET /models")
             raise InvalidField(f"model must be one of {names}, got {shown(model)}")
         return Routes(chosen)
 
@@ -116,7 +116,7 @@ class Routes:
         """As `known`, but raises UnsupportedLanguage, which names the field."""
         if found := self.known(code):
             return found
-        allowed = ("auto, " if field == "source" else "") + nearest(code, self.languages)
+        allowed = ("auto, " if field == "source" else "") + shown_nearest(code, self.languages)
         raise UnsupportedLanguage(
             f"{field} language {shown(code)} is not supported; supported: {allowed}", code
         )
@@ -161,7 +161,7 @@ class Routes:
             own = model.find(source), model.find(target)
             near = ((a, b) for a, b in model.pairs if a == own[0] or b == own[1])
             found.update(f"{a} to {b}" for a, b in near)
-        return nearest(f"{source} to {target}", sorted(found))
+        return shown_nearest(f"{source} to {target}", sorted(found))
 
     def _targets_of(self, source: str) -> set[str]:
         """The languages that one model translates `source` into, under all names."""
@@ -230,13 +230,13 @@ def unsupported_source(code: str | None, known: Iterable[str]) -> UnsupportedLan
     """The error for texts in a language that was detected and that no model has."""
     return UnsupportedLanguage(
         f"the text seems to be in {code}, which is not supported; "
-        f"supported: {nearest(code or '', list(known))}",
+        f"supported: {shown_nearest(code or '', list(known))}",
         code,
         is_detected=True,
     )
 
 
-def nearest(given: str, names: Sequence[str], where: str = "GET /languages") -> str:
+def shown_nearest(given: str, names: Sequence[str], where: str = "GET /languages") -> str:
     """Names for a message: all, or of many those that are most alike; `where` all are told."""
     if len(names) <= _MOST_TOLD:
         return ", ".join(names)

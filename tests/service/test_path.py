@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import service
 from service.app import create_app
-from service.http.head import LOST
+from service.http.head import CONNECTION_LOST
 from service.observability.logs import configure_logs
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
@@ -70,7 +70,7 @@ def as_our_server(app: ASGIApp) -> ASGIApp:
 
     async def called(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            scope["extensions"] = {LOST: asyncio.get_running_loop().create_future()}
+            scope["extensions"] = {CONNECTION_LOST: asyncio.get_running_loop().create_future()}
         await app(scope, receive, send)
 
     return called

@@ -26,7 +26,7 @@ from service.errors import (
     TooManyAtOnce,
     TooManyCharacters,
     TooManyRequests,
-    outcome_of,
+    outcome_label,
 )
 from service.http.access.key_ring import KeyRing
 from service.http.error_answers import GOOGLE, OPUS_CAT, is_apertium
@@ -250,7 +250,7 @@ class Caller:
         if it `has_delivered` a part of a translation, however it ended."""
         if self._access.is_open:
             return
-        self._settle(is_used=has_delivered or outcome_of(status) in _USED)
+        self._settle(is_used=has_delivered or outcome_label(status) in _USED)
         self._leave_place()
         if not self._is_identified:  # its body never came
             with contextlib.suppress(ServiceError):

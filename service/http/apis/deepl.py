@@ -40,7 +40,7 @@ from service.http.openapi import (
     described_router,
     foreign_router,
 )
-from service.http.request_fields import Code, RequestModel, Texts, listed
+from service.http.request_fields import LanguageCode, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
@@ -49,7 +49,7 @@ from service.http.uploads import FileStream, read_upload, send_upload, sent_file
 from service.translation.job import AUTO, SplitSentences
 from service.translation.language.chinese import TRADITIONAL
 from service.translation.results import TranslationResult
-from service.translation.routing import nearest
+from service.translation.routing import shown_nearest
 from service.translation.text_work import num_characters, text_work
 
 TRANSLATE, LANGUAGES, USAGE = "/v2/translate", "/v2/languages", "/v2/usage"
@@ -89,8 +89,8 @@ Flag = Annotated[bool, BeforeValidator(_flag)]
 class DeepLRequest(RequestModel):
     """What translating texts and documents has in common."""
 
-    target_lang: Code
-    source_lang: Code | None = None
+    target_lang: LanguageCode
+    source_lang: LanguageCode | None = None
     formality: Annotated[
         Literal["default", "prefer_more", "prefer_less", "more", "less"], BeforeValidator(_lower)
     ] = "default"
@@ -123,7 +123,7 @@ class DeepLRequest(RequestModel):
                 state.dispatcher.known_language(field, code)
             except UnsupportedLanguage:
                 codes = _codes(state)[field == "target"]
-                supported = nearest(code.upper(), codes, f"GET {LANGUAGES}")
+                supported = shown_nearest(code.upper(), codes, f"GET {LANGUAGES}")
                 raise UnsupportedLanguage(
                     f"{field} language {shown(code)} is not supported; supported: {supported}", code
                 ) from None

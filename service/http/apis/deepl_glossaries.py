@@ -18,7 +18,7 @@ from starlette.responses import Response
 from service.errors import InvalidField, MissingField, shown
 from service.http.bodies import FORM, JSON
 from service.http.openapi import READ, foreign_router
-from service.http.request_fields import Code, RequestModel
+from service.http.request_fields import LanguageCode, RequestModel
 from service.http.requests import read_fields, read_request
 from service.http.state import ServerState, server_state
 from service.stores.api_key import Owner
@@ -37,8 +37,8 @@ router = foreign_router()
 class PairRequest(RequestModel):
     """The languages of a dictionary."""
 
-    source_lang: Code
-    target_lang: Code
+    source_lang: LanguageCode
+    target_lang: LanguageCode
 
     def pair(self, state: ServerState) -> Pair:
         """In the server's codes. Raises UnsupportedLanguage or InvalidField."""

@@ -10,7 +10,7 @@ from fastapi import Request
 
 from service.http.bodies import FORM, JSON, PLAIN
 from service.http.openapi import foreign_router
-from service.http.request_fields import Code, RequestModel
+from service.http.request_fields import LanguageCode, RequestModel
 from service.http.requests import RequestFields, read_fields
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
@@ -29,8 +29,8 @@ class DeepLXRequest(RequestModel):
     unreported = ("token",)
 
     text: str
-    target_lang: Code
-    source_lang: Code = AUTO
+    target_lang: LanguageCode
+    source_lang: LanguageCode = AUTO
     tag_handling: Literal["html", "xml"] | None = None
 
     def wanted(self, max_beam_size: int) -> TranslateRequest:

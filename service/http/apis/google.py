@@ -14,7 +14,7 @@ from fastapi import Request
 from service.http.error_answers import GOOGLE
 from service.http.language_names import language_name
 from service.http.openapi import READ, foreign_router
-from service.http.request_fields import Code, RequestModel, Texts, listed
+from service.http.request_fields import LanguageCode, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
@@ -34,8 +34,8 @@ class GoogleTextRequest(RequestModel):
     unreported = _SYSTEM_PARAMETERS
 
     q: Texts
-    target: Code
-    source: Code | None = None
+    target: LanguageCode
+    source: LanguageCode | None = None
     format: Literal["text", "html"] | None = None
     model: str | None = None
     cid: Texts = ""
@@ -65,7 +65,7 @@ class GoogleLanguagesRequest(RequestModel):
 
     unreported = _SYSTEM_PARAMETERS
 
-    target: Code | None = None
+    target: LanguageCode | None = None
     model: str | None = None
 
     def without_effect(self) -> list[str]:

@@ -8,7 +8,7 @@ from fastapi import Request
 
 from service.http.bodies import JSON
 from service.http.openapi import foreign_router
-from service.http.request_fields import Code, RequestModel, Texts, listed
+from service.http.request_fields import LanguageCode, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.schemas import TranslateRequest
 from service.http.translating import translate_texts
@@ -22,8 +22,8 @@ class ImmersiveRequest(RequestModel):
     """The paragraphs of a page; source_lang may be "auto"."""
 
     text_list: Texts
-    target_lang: Code
-    source_lang: Code = AUTO
+    target_lang: LanguageCode
+    source_lang: LanguageCode = AUTO
 
     def wanted(self) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""

@@ -24,7 +24,13 @@ from service.http.openapi import (
     described_router,
     with_heads,
 )
-from service.http.request_fields import NO_SPACE, Code, PreferredLanguages, RequestModel, listed
+from service.http.request_fields import (
+    NO_SPACE,
+    LanguageCode,
+    PreferredLanguages,
+    RequestModel,
+    listed,
+)
 from service.http.requests import read_request
 from service.http.state import server_state
 from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair
@@ -92,8 +98,8 @@ class SuggestRequest(RequestModel):
 
     q: _Suggested
     s: _Suggested
-    source: Code
-    target: Code
+    source: LanguageCode
+    target: LanguageCode
     format: TextFormat = "text"
 
 
@@ -116,7 +122,7 @@ def make_languages_router() -> APIRouter:
     return with_heads(router)
 
 
-def make_page_router(*, has_spec: bool) -> APIRouter:
+def make_settings_router(*, has_spec: bool) -> APIRouter:
     """Make the routes that LibreTranslate's clients ask for first."""
     router = described_router(_TITLE)
     router.get(SETTINGS)(frontend_settings)

@@ -20,7 +20,7 @@ from service.errors import UnsupportedLanguage
 from service.http.bodies import FORM, JSON, NO_BODY, parse_form
 from service.http.error_answers import OPUS_CAT
 from service.http.openapi import READ, foreign_router
-from service.http.request_fields import Code, RequestModel
+from service.http.request_fields import LanguageCode, RequestModel
 from service.http.requests import RequestFields, read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
@@ -48,8 +48,8 @@ class OpusCatRequest(RequestModel):
     unreported = ("tokenCode", "inputIsSingleSentence")
 
     input: str
-    trgLangCode: Code
-    srcLangCode: Code = AUTO
+    trgLangCode: LanguageCode
+    srcLangCode: LanguageCode = AUTO
     modelTag: str = ""
 
     def without_effect(self) -> list[str]:

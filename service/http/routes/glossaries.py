@@ -29,7 +29,13 @@ from service.http.openapi import (
     described_router,
     with_heads,
 )
-from service.http.request_fields import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
+from service.http.request_fields import (
+    NAME_SCHEMA,
+    LanguageCode,
+    RequestModel,
+    parse_terms,
+    terms_schema,
+)
 from service.http.state import ServerState, server_state
 from service.stores.glossary_files import CSV, TSV, read_entries, write_entries
 from service.stores.glossary_rows import MAX_ENTRIES, StoredGlossary
@@ -51,8 +57,8 @@ class _Description(RequestModel):
     """A glossary's name and languages."""
 
     name: str = ""
-    source: Code
-    target: Code
+    source: LanguageCode
+    target: LanguageCode
 
 
 class _Whole(_Description):

@@ -26,7 +26,7 @@ from service.http.openapi import (
     describe_errors,
     described_router,
 )
-from service.http.request_fields import Code, RequestModel
+from service.http.request_fields import LanguageCode, RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, read_fields, read_request
 from service.http.schemas import TranslateRequest
@@ -69,8 +69,8 @@ class NextWordsRequest(RequestModel):
     unreported = ("secret",)
 
     q: str
-    source: Code
-    target: Code
+    source: LanguageCode
+    target: LanguageCode
     prefix: str = ""
     k: int = Field(5, ge=1, le=MAX_WORDS)
 

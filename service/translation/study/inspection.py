@@ -26,7 +26,7 @@ from service.translation.results import (
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
-MAX_ENTRIES = 500_000
+MAX_PROBABILITIES = 500_000
 """Probabilities in an answer: about 4 MB of JSON."""
 MAX_CANDIDATES = 20_000
 """Candidates in an answer: about 3 MB of JSON."""
@@ -117,9 +117,9 @@ class Inspector:
         config = self._model.config
         encoder = config.n_encoder_layers * num_source**2
         decoder = config.n_decoder_layers * num_target * (num_target + num_source)
-        if (count := config.n_heads * (encoder + decoder)) > MAX_ENTRIES:
+        if (count := config.n_heads * (encoder + decoder)) > MAX_PROBABILITIES:
             raise InvalidField(
-                f'details "attention" gives at most {MAX_ENTRIES} numbers, and a sentence of '
+                f'details "attention" gives at most {MAX_PROBABILITIES} numbers, and a sentence of '
                 f"{num_source} tokens whose translation has {num_target} needs {count}"
             )
 

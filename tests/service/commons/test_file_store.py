@@ -20,7 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from service.commons.file_store import LOST, FileBounds, FileStore
+from service.commons.file_store import FILE_LOST, FileBounds, FileStore
 from service.commons.spool import Spool
 from service.commons.stored_file import StoredFile
 
@@ -215,7 +215,7 @@ class Files(RuleBasedStateMachine):
     def die(self, data: st.DataObject) -> None:
         """The process that has the file in work."""
         name = data.draw(st.sampled_from(sorted(self.open)))
-        self.store.fail(name, *LOST)
+        self.store.fail(name, *FILE_LOST)
         self.ended[name] = self.open.pop(name).client
 
     @precondition(lambda self: self.open or self.ended)

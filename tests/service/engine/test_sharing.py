@@ -14,7 +14,7 @@ from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
 from service.engine.engine import Engine
 from service.engine.sentence_task import SentenceKey, SentenceOutcome
-from service.engine.sharing import SentenceCache, entry_bytes, key_of
+from service.engine.sharing import SentenceCache, entry_bytes, sentence_key
 from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded, Draining, Overloaded
 from service.observability.metrics import Metrics
@@ -240,7 +240,7 @@ async def test_a_hit_needs_no_room_and_a_miss_does() -> None:
 
 def numbered(number: int, length: int = 3) -> SentenceKey:
     ids = [1000 + number * 100 + i for i in range(length)]
-    return key_of(SourceSentence(ids, DecodingOptions()))
+    return sentence_key(SourceSentence(ids, DecodingOptions()))
 
 
 def hypotheses(length: int, count: int = 1) -> list[Hypothesis]:

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from service.app import create_app, drain
-from service.commons.file_store import LOST
+from service.commons.file_store import FILE_LOST
 from service.models.loading import StartupError
 from service.settings import Settings
 from service.stores.api_key import KeyOptions
@@ -115,7 +115,7 @@ def test_a_request_for_a_file_that_is_lost_meanwhile_is_told_so(directory: Path)
         until(lambda: bool(runner.running))
         documents = server.app.state.server.documents
         (name,) = documents._jobs
-        server.loop.call_soon_threadsafe(documents._files.fail, name, *LOST)
+        server.loop.call_soon_threadsafe(documents._files.fail, name, *FILE_LOST)
         until(lambda: state(client, name)["status"] == "error")
         runner.gate.set()
         answer = asked.result()

@@ -22,7 +22,7 @@ from model.text.languages import every_pair
 from service.app import create_app
 from service.errors import LimitExceeded, Loading, ServiceError, UnsupportedLanguage, printable
 from service.http.answers import render_error
-from service.http.error_answers import ErrorBody, error_of, error_response
+from service.http.error_answers import ErrorBody, error_response, unexpected_error
 from service.http.route_table import PATHS
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
@@ -138,7 +138,7 @@ def test_each_error_has_a_code_of_its_own() -> None:
 def test_a_failure_of_the_machine_is_told_from_one_of_the_server(
     failure: Exception, status: int, code: str
 ) -> None:
-    error = error_of(failure)
+    error = unexpected_error(failure)
     assert (error.status, error.code) == (status, code)
     assert "secret" not in str(error)
 

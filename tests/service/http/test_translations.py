@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.errors import ClientGone
-from service.http.head import LOST
+from service.http.head import CONNECTION_LOST
 from service.http.translating import until_disconnected
 from service.observability.logs import configure_logs
 from service.settings import Settings
@@ -125,7 +125,7 @@ async def test_a_client_that_leaves_frees_its_slot_and_leaves_no_task_behind(
 async def test_a_connection_that_is_lost_ends_its_work_without_a_task(leaves_at: int) -> None:
     """As our own server tells it; the work ends in the next turn of the event loop."""
     lost = asyncio.get_running_loop().create_future()
-    scope = {"type": "http", "extensions": {LOST: lost}}
+    scope = {"type": "http", "extensions": {CONNECTION_LOST: lost}}
     before = asyncio.all_tasks()
     task = asyncio.ensure_future(until_disconnected(Request(scope), asyncio.Event().wait()))
     for _ in range(leaves_at):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.stores.exact_matches import TextIndex, adapted, key_of, probes_of
+from service.stores.exact_matches import TextIndex, adapted, match_key, probes_of
 
 TEXTS = st.text(st.sampled_from("aAbßİé图1. \n\t\u00a0&<"), max_size=8)
 WORDS = st.lists(st.sampled_from(["open", "Öl", "3D", "a", "“x”", "图", "&"]), min_size=1)
@@ -22,20 +22,20 @@ def test_white_space_and_the_first_letters_case_do_not_count(
 ) -> None:
     text = " ".join(words)
     spaced = "".join(word + data.draw(SPACES) for word in words)
-    assert key_of(spaced) == key_of(text) == key_of(key_of(text))
+    assert match_key(spaced) == match_key(text) == match_key(match_key(text))
     first = re.match(r"“?([^\W\d_])", text)
     if first is not None:
         at = first.start(1)
-        assert key_of(text[:at] + text[at].upper() + text[at + 1 :]) == key_of(text)
-    assert key_of(text + "B") != key_of(text + "b")
+        assert match_key(text[:at] + text[at].upper() + text[at + 1 :]) == match_key(text)
+    assert match_key(text + "B") != match_key(text + "b")
 
 
 @given(st.lists(TEXTS), TEXTS)
 def test_the_index_finds_all_texts_of_a_key(texts: list[str], wanted: str) -> None:
     index = TextIndex(enumerate(texts))
     assert index.is_empty == (not texts)
-    same = [number for number, text in enumerate(texts) if key_of(text) == key_of(wanted)]
-    assert index.find(key_of(wanted)) == same
+    same = [number for number, text in enumerate(texts) if match_key(text) == match_key(wanted)]
+    assert index.find(match_key(wanted)) == same
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_suggestion_takes_outer_space_and_a_first_capital(
 @given(TEXTS)
 def test_html_without_tags_is_looked_for_as_plain_text_too(text: str) -> None:
     plain = {probe.key for probe in probes_of(text, "text")}
-    assert plain == {key_of(text)}
+    assert plain == {match_key(text)}
     escaped = html.escape(text, quote=False)
     as_html = {probe.key for probe in probes_of(escaped, "html") if probe.is_escaped}
     assert as_html == plain

@@ -64,9 +64,9 @@ def test_a_sentence_of_too_many_numbers_is_refused(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """16 of the encoder, 9 of the decoder and 12 of the memory."""
-    monkeypatch.setattr(inspection, "MAX_ENTRIES", 37)
+    monkeypatch.setattr(inspection, "MAX_PROBABILITIES", 37)
     assert client.post("/translate", json=BODY).status_code == 200
-    monkeypatch.setattr(inspection, "MAX_ENTRIES", 36)
+    monkeypatch.setattr(inspection, "MAX_PROBABILITIES", 36)
     assert refused(client) == (
         'details "attention" gives at most 36 numbers, and a sentence of 4 tokens whose '
         "translation has 3 needs 37"
