@@ -16,8 +16,8 @@ from model.checkpoint.reference import load_checkpoint
 from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
-from service.engine.interfaces import SentenceEncoder
 from service.translation.language.segmentation import cut_text
+from service.translation.sentence_encoder import SentenceEncoder
 
 
 def throughput(model: Path, texts: list[str], repeats: int) -> float:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from model.backends.device_lost import DeviceLost
 from model.decoding.sentence import StepResult
 from service.engine.admission import AdmissionControl
-from service.engine.interfaces import EngineRunner
+from service.engine.engine_runner import EngineRunner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import CancelReason, News, SentenceOutcome, SentenceTask
 from service.errors import Draining, ServiceError, TranslationFailed

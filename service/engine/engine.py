@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchEntry, BatchLoop
-from service.engine.interfaces import EngineRunner
+from service.engine.engine_runner import EngineRunner
 from service.engine.pooled_engine import PooledEngine, not_running
 from service.engine.schedule import Schedule
 from service.engine.sentence_engine import NO_ROOM, Room

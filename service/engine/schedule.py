@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from operator import attrgetter
 
 from model.decoding.step_cost import NOMINAL
-from service.engine.interfaces import EngineRunner
+from service.engine.engine_runner import EngineRunner
 from service.engine.running import RunningTasks
 from service.engine.sentence_task import EngineRequest, SentenceTask
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from model.backends.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchLoop, Updates
-from service.engine.interfaces import EngineRunner
+from service.engine.engine_runner import EngineRunner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import CancelReason, News, SentenceOutcome, SentenceTask
 from service.errors import NotReady

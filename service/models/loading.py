@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from model.backends.device_lost import DeviceLost
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import SourceSentence
-from service.engine.interfaces import EngineRunner
+from service.engine.engine_runner import EngineRunner
 from service.models.sizing import (
     STORE_SHARE,
     Demand,

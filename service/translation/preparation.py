@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from model.decoding.sentence_limits import SentenceLimits
 from model.text.spans import Span
-from service.engine.interfaces import SentenceEncoder
 from service.translation.job import ModelJob, TextFormat
 from service.translation.language.already import frequent_words, is_in_target
 from service.translation.language.chinese import (
@@ -44,6 +43,7 @@ from service.translation.sentence.emphasis import is_acronym
 from service.translation.sentence.entering import Entrance, Entry, has_odd_words
 from service.translation.sentence.rare_capitals import without_rare_capitals
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
+from service.translation.sentence_encoder import SentenceEncoder
 from service.translation.text_work import raise_if_unwanted
 
 if TYPE_CHECKING:

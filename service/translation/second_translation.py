@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 import regex
 
 from model.decoding.sentence_limits import SentenceLimits
-from service.engine.interfaces import SentenceEncoder
 from service.translation.job import ModelJob
 from service.translation.markup.flow import MARK
 from service.translation.sentence.amounts import Amount, find_amounts
@@ -23,6 +22,7 @@ from service.translation.sentence.document import Sentence
 from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import find_latin, keeps_latin
 from service.translation.sentence.terms import spelled
+from service.translation.sentence_encoder import SentenceEncoder
 
 LOST = math.inf
 """The faults of a translation that lost or doubled a kept string."""

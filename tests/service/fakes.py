@@ -28,7 +28,7 @@ from model.decoding.step_cost import StepCost
 from model.network.config import ModelConfig
 from model.text.tokenizer import StreamDecoder, Tokenizer
 from service.engine.engine import Engine, EngineLimits
-from service.engine.interfaces import EngineRunner
+from service.engine.engine_runner import EngineRunner
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.worker import Worker
 from service.models.loading import LoadedModel

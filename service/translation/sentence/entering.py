@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from model.decoding.sentence import SourceSentence
-from service.engine.interfaces import SentenceEncoder
 from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
 from service.translation.language.chinese import SIMPLIFIED
@@ -34,6 +33,7 @@ from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.slashes import Slashes, enter_slashes
 from service.translation.sentence.stages import Stage
 from service.translation.sentence.terms import Terms
+from service.translation.sentence_encoder import SentenceEncoder
 from service.translation.text_work import raise_if_unwanted
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from model.checkpoint.bundled import BUNDLED_NAMES
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
-from service.engine.interfaces import SentenceEncoder
 from service.translation.language.segmentation import cut_text
+from service.translation.sentence_encoder import SentenceEncoder
 from tests.model.importers.originals import Corpus, pieces_of
 
 ROOT = Path(__file__).parents[3]

@@ -21,7 +21,7 @@ import pytest
 import service.engine.engine
 from model.backends.device_lost import DeviceLost
 from service.engine.engine import Engine
-from service.engine.interfaces import EngineRunner
+from service.engine.engine_runner import EngineRunner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.ticket import Ticket

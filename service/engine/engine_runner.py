@@ -1,18 +1,13 @@
-"""The part of model.runner.Runner that the engine uses, and the encoder of sources.
-
-Both sides share the records of model.decoding.sentence.
-"""
+"""The part of model.runner.Runner that the engine uses. Both share the records of
+model.decoding.sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from model.decoding.sentence import SourceSentence, StepResult
 from model.decoding.step_cost import StepCost
-
-if TYPE_CHECKING:
-    from model.text.tokenizer import Tokenizer
 
 
 class EngineRunner(Protocol):
@@ -58,21 +53,3 @@ class EngineRunner(Protocol):
     def release(self, handle: int) -> None:
         """Evict a running sentence."""
         ...
-
-
-class SentenceEncoder:
-    """Encodes sentences to source ids with tags and eos; caches those within `max_tokens`."""
-
-    def __init__(self, tokenizer: Tokenizer, source: str, target: str, max_tokens: int) -> None:
-        self._tokenizer, self._source, self._target = tokenizer, source, target
-        self._max_tokens = max_tokens
-        self._known: dict[str, list[int]] = {}
-
-    def ids(self, text: str) -> list[int]:
-        """Return the sentence's source ids."""
-        if (known := self._known.get(text)) is not None:
-            return known
-        ids = self._tokenizer.encode_source(text, self._target, self._source)
-        if len(ids) <= self._max_tokens:
-            self._known[text] = ids
-        return ids
