@@ -1,5 +1,5 @@
-"""How routes are served, and the OpenAPI description of what FastAPI does not parse: bodies with
-this server's limits, languages and models, the keys, and the errors."""
+"""The OpenAPI description of what FastAPI does not parse: bodies with this server's limits,
+languages and models, the keys, and the errors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,6 @@ import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from fastapi import APIRouter, Request
-from fastapi.routing import APIRoute
-from pydantic_core import to_json
-from starlette.exceptions import HTTPException
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from service.errors import LimitExceeded, ServiceError
 from service.http.access.caller import GOOGLE_HEADER
@@ -23,14 +16,13 @@ from service.http.limits import RequestLimits
 from service.http.request_fields import KEY_FIELDS, RequestModel, value_schema
 from service.translation.job import AUTO
 
-READ = ("GET", "HEAD")
 _MOST_EXAMPLES = 10
 Schema = dict[str, Any]
 _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en."
 _TEXTS = ("q", "target_prefix")
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _AUTHENTICATE = {"WWW-Authenticate": {"description": "`Bearer`.", "schema": {"type": "string"}}}
-_ERROR: Schema = {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}
+ERROR: Schema = {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}
 _FILE = {
     "type": "string",
     "format": "binary",
@@ -58,7 +50,7 @@ class Offer:
     models: Sequence[str]
 
 
-def describe_errors(*statuses: int, schema: Schema = _ERROR) -> dict[int | str, Schema]:
+def describe_errors(*statuses: int, schema: Schema = ERROR) -> dict[int | str, Schema]:
     """The value of FastAPI's `responses`: the meanings of each status. They name the schema of
     `describe_error_body`, since FastAPI would make a model of it for each status of each route."""
     return {
@@ -225,52 +217,3 @@ def describe_keys(document: Schema, is_open: Callable[[str], bool], *, is_requir
     for path, operations in document["paths"].items():
         for operation in operations.values() if not is_open(path) else ():
             operation["security"] = ways if is_required else [*ways, {}]
-
-
-class OwnRoute(APIRoute):
-    """A route that stands in FastAPI's document. Its endpoint takes the request and the path's
-    parameters, and returns a response or a value to send as JSON, so that it needs none of what
-    FastAPI prepares for each call: this takes 3 us, FastAPI's own route 34, Starlette's 8."""
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] not in (self.methods or ()):
-            raise HTTPException(405)
-        answer = await self.endpoint(Request(scope, receive, send), **scope["path_params"])
-        if not isinstance(answer, Response):
-            answer = self._response(answer)
-        await answer(scope, receive, send)
-
-    def _response(self, content: object) -> Response:
-        status = self.status_code or 200
-        if content is None:
-            return Response(status_code=status)
-        return Response(to_json(content), status, media_type=JSON)
-
-
-def described_router(
-    tag: str, *statuses: int, is_described: bool = True, error: Schema = _ERROR
-) -> APIRouter:
-    """A router whose routes stand in the OpenAPI document, with the errors of these statuses and
-    those of any route. `error`: the schema of their bodies."""
-    return APIRouter(
-        route_class=OwnRoute,
-        tags=[tag],
-        responses=describe_errors(*ANYWHERE, *statuses, schema=error),
-        include_in_schema=is_described,
-        generate_unique_id_function=lambda route: route.name,
-    )
-
-
-def with_heads(router: APIRouter) -> APIRouter:
-    """The router with a route for HEAD, which needs no description, beside each for GET."""
-    for route in list(router.routes):
-        if isinstance(route, APIRoute) and "GET" in (route.methods or ()):
-            router.add_api_route(
-                route.path, route.endpoint, methods=["HEAD"], include_in_schema=False
-            )
-    return router
-
-
-def foreign_router() -> APIRouter:
-    """A router of another API, which stands outside the OpenAPI document."""
-    return APIRouter(route_class=OwnRoute, include_in_schema=False)

@@ -10,9 +10,9 @@ from fastapi import Request
 from service.errors import InvalidField, MissingField, shown
 from service.http.bodies import Strings
 from service.http.error_answers import APERTIUM
-from service.http.openapi import READ, foreign_router
 from service.http.request_fields import RequestModel
 from service.http.requests import RequestFields, read_fields
+from service.http.routers import READ, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translating import translate_texts

@@ -30,18 +30,16 @@ from service.http.bodies import FORM, JSON
 from service.http.ignored_tags import IgnoredTags, parse_tags
 from service.http.language_names import language_name
 from service.http.openapi import (
-    READ,
     Offer,
     Schema,
     describe_body,
     describe_errors,
     describe_file,
     describe_upload,
-    described_router,
-    foreign_router,
 )
 from service.http.request_fields import LanguageCode, RequestModel, Texts, listed
 from service.http.requests import read_request
+from service.http.routers import READ, described_router, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
 from service.http.translating import translate_texts

@@ -17,9 +17,9 @@ from starlette.responses import Response
 
 from service.errors import InvalidField, MissingField, shown
 from service.http.bodies import FORM, JSON
-from service.http.openapi import READ, foreign_router
 from service.http.request_fields import LanguageCode, RequestModel
 from service.http.requests import read_fields, read_request
+from service.http.routers import READ, foreign_router
 from service.http.state import ServerState, server_state
 from service.stores.api_key import Owner
 from service.stores.glossaries import GlossaryStore

@@ -13,9 +13,9 @@ from fastapi import Request
 
 from service.http.error_answers import GOOGLE
 from service.http.language_names import language_name
-from service.http.openapi import READ, foreign_router
 from service.http.request_fields import LanguageCode, RequestModel, Texts, listed
 from service.http.requests import read_request
+from service.http.routers import READ, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translating import translate_texts

@@ -7,9 +7,9 @@ from typing import Any
 from fastapi import Request
 
 from service.http.bodies import JSON
-from service.http.openapi import foreign_router
 from service.http.request_fields import LanguageCode, RequestModel, Texts, listed
 from service.http.requests import read_request
+from service.http.routers import foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.translating import translate_texts
 from service.translation.job import AUTO

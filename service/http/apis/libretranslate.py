@@ -21,8 +21,6 @@ from service.http.openapi import (
     Schema,
     describe_body,
     describe_errors,
-    described_router,
-    with_heads,
 )
 from service.http.request_fields import (
     NO_SPACE,
@@ -32,6 +30,7 @@ from service.http.request_fields import (
     listed,
 )
 from service.http.requests import read_request
+from service.http.routers import described_router, with_heads
 from service.http.state import server_state
 from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair
 from service.translation.job import AUTO, TextFormat

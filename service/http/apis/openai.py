@@ -21,11 +21,11 @@ from pydantic_core import to_json
 from service.errors import InvalidField, ServiceError, shown
 from service.http.bodies import JSON
 from service.http.error_answers import openai_error, unforeseen
-from service.http.openapi import READ, foreign_router
 from service.http.prompts import NamedLanguages, read_instruction, read_prompt
 from service.http.request_fields import RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import read_request
+from service.http.routers import READ, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
 from service.http.translating import event_stream, translate_texts

@@ -19,9 +19,9 @@ from starlette.responses import PlainTextResponse, Response
 from service.errors import UnsupportedLanguage
 from service.http.bodies import FORM, JSON, NO_BODY, parse_form
 from service.http.error_answers import OPUS_CAT
-from service.http.openapi import READ, foreign_router
 from service.http.request_fields import LanguageCode, RequestModel
 from service.http.requests import RequestFields, read_request
+from service.http.routers import READ, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translating import translate_texts

@@ -16,9 +16,8 @@ from service.http.openapi import (
     describe_errors,
     describe_file,
     describe_upload,
-    described_router,
-    with_heads,
 )
+from service.http.routers import described_router, with_heads
 from service.http.state import server_state
 from service.http.uploads import FileRequest, file_answer, read_upload, send_upload, sent_file
 

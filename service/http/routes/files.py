@@ -17,9 +17,8 @@ from service.http.openapi import (
     describe_errors,
     describe_file,
     describe_upload,
-    described_router,
-    with_heads,
 )
+from service.http.routers import described_router, with_heads
 from service.http.state import server_state
 from service.http.uploads import (
     FileRequest,

@@ -22,13 +22,7 @@ from service.http.bodies import (
     read_body,
 )
 from service.http.limits import RequestLimits
-from service.http.openapi import (
-    WITH_ACCESS,
-    WITH_BODY,
-    describe_errors,
-    described_router,
-    with_heads,
-)
+from service.http.openapi import WITH_ACCESS, WITH_BODY, describe_errors
 from service.http.request_fields import (
     NAME_SCHEMA,
     LanguageCode,
@@ -36,6 +30,7 @@ from service.http.request_fields import (
     parse_terms,
     terms_schema,
 )
+from service.http.routers import described_router, with_heads
 from service.http.state import ServerState, server_state
 from service.stores.glossary_files import CSV, TSV, read_entries, write_entries
 from service.stores.glossary_rows import MAX_ENTRIES, StoredGlossary

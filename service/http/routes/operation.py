@@ -12,7 +12,8 @@ from starlette.responses import Response
 
 from service.errors import InvalidField, InvalidKey, KeyRequired
 from service.http.bodies import JSON
-from service.http.openapi import WITH_ACCESS, describe_errors, described_router, with_heads
+from service.http.openapi import WITH_ACCESS, describe_errors
+from service.http.routers import described_router, with_heads
 from service.http.state import server_state
 from service.models.served import ModelState
 
