@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from service.commands.serve import shown_default
 from service.errors import ServiceError
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from service.observability.metrics import Metrics
 from service.settings import Settings
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from service.errors import shown
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from service.translation.glossary import Glossary, GlossaryEntry, check_entries
 from service.translation.job import Inspection, SplitSentences, TextFormat, TranslationJob
 

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from service.errors import ServiceError, printable
 from service.http.request_log import RequestRecord
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from service.translation.language.detection import DetectedLanguage
 from service.translation.results import TextDetail, TextPiece, TranslationResult
 from service.translation.study.inspection import MAX_PROBABILITIES

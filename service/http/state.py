@@ -13,7 +13,7 @@ from service.http.bodies import BodyBudget
 from service.http.document_jobs import DocumentJobs
 from service.http.limits import RequestLimits
 from service.http.request_log import RequestLog
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from service.models.served import ServedModels
 from service.observability.metrics import Metrics
 from service.stores.glossaries import GlossaryStore

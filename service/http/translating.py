@@ -15,8 +15,8 @@ from starlette.types import Receive, Scope, Send
 from service.errors import ClientGone
 from service.http.head import CONNECTION_LOST
 from service.http.request_log import RequestRecord
-from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
+from service.http.translate_request import TranslateRequest
 from service.translation.job import TranslationJob
 from service.translation.results import TranslationResult
 from service.translation.translator import Pieces

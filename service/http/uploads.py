@@ -26,8 +26,8 @@ from service.http.document_jobs import SentJob
 from service.http.limits import RequestLimits
 from service.http.request_fields import RequestModel
 from service.http.requests import RequestFields, read_fields
-from service.http.schemas import TranslateRequest
 from service.http.state import server_state
+from service.http.translate_request import TranslateRequest
 from service.http.translating import until_disconnected
 
 _FORM_BYTES = 65_536

@@ -22,7 +22,7 @@ import pytest
 import dragoman
 from dragoman import AsyncTranslator, InvalidField, Translator, UnsupportedLanguage
 from dragoman.options import DetailOptions
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 
 ROOT = Path(__file__).parents[2]
 OF_REQUESTS = {"q", "source", "target", "api_key", "secret"}

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import schemathesis
 
 from service.documents.formats import FORMATS
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from tests.fuzz.mutations import mutated, mutated_archive
 from tests.fuzz.surfaces import UPLOADS
 from tests.service.documents.samples import SAMPLES

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from websockets.sync.client import connect
 
 from service.http.routes.websocket import PATH as STREAM
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from tests.fuzz.conftest import MOST_CHARACTERS
 from tests.fuzz.strings import any_text, texts
 from tests.service.served import Served

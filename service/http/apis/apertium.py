@@ -13,8 +13,8 @@ from service.http.error_answers import APERTIUM
 from service.http.request_fields import RequestModel
 from service.http.requests import RequestFields, read_fields
 from service.http.routers import READ, foreign_router
-from service.http.schemas import TranslateRequest
 from service.http.state import server_state
+from service.http.translate_request import TranslateRequest
 from service.http.translating import translate_texts
 
 PAIRS = "/listPairs"

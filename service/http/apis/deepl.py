@@ -40,8 +40,8 @@ from service.http.openapi import (
 from service.http.request_fields import LanguageCode, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.routers import READ, described_router, foreign_router
-from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
+from service.http.translate_request import TranslateRequest
 from service.http.translating import translate_texts
 from service.http.uploads import FileStream, read_upload, send_upload, sent_file
 from service.translation.job import AUTO, SplitSentences

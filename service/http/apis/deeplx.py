@@ -12,8 +12,8 @@ from service.http.bodies import FORM, JSON, PLAIN
 from service.http.request_fields import LanguageCode, RequestModel
 from service.http.requests import RequestFields, read_fields
 from service.http.routers import foreign_router
-from service.http.schemas import TranslateRequest
 from service.http.state import server_state
+from service.http.translate_request import TranslateRequest
 from service.http.translating import translate_texts
 from service.translation.job import AUTO
 

@@ -16,8 +16,8 @@ from service.http.language_names import language_name
 from service.http.request_fields import LanguageCode, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.routers import READ, foreign_router
-from service.http.schemas import TranslateRequest
 from service.http.state import server_state
+from service.http.translate_request import TranslateRequest
 from service.http.translating import translate_texts
 from service.translation.job import AUTO
 from service.translation.results import TranslationResult

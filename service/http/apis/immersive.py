@@ -10,7 +10,7 @@ from service.http.bodies import JSON
 from service.http.request_fields import LanguageCode, RequestModel, Texts, listed
 from service.http.requests import read_request
 from service.http.routers import foreign_router
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from service.http.translating import translate_texts
 from service.translation.job import AUTO
 

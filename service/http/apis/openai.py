@@ -26,8 +26,8 @@ from service.http.request_fields import RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import read_request
 from service.http.routers import READ, foreign_router
-from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
+from service.http.translate_request import TranslateRequest
 from service.http.translating import event_stream, translate_texts
 from service.translation.job import AUTO
 from service.translation.results import TextPiece

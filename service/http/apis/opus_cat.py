@@ -22,8 +22,8 @@ from service.http.error_answers import OPUS_CAT
 from service.http.request_fields import LanguageCode, RequestModel
 from service.http.requests import RequestFields, read_request
 from service.http.routers import READ, foreign_router
-from service.http.schemas import TranslateRequest
 from service.http.state import server_state
+from service.http.translate_request import TranslateRequest
 from service.http.translating import translate_texts
 from service.translation.job import AUTO
 from service.translation.results import TranslationResult

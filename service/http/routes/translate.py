@@ -29,8 +29,8 @@ from service.http.request_fields import LanguageCode, RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, read_fields, read_request
 from service.http.routers import described_router
-from service.http.schemas import TranslateRequest
 from service.http.state import server_state
+from service.http.translate_request import TranslateRequest
 from service.http.translating import (
     EVENT_STREAM,
     event_stream,

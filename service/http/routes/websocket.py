@@ -30,8 +30,8 @@ from service.http.head import headers_of
 from service.http.limits import RequestLimits
 from service.http.request_log import RequestRecord, request_id_of
 from service.http.requests import key_of_fields
-from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
+from service.http.translate_request import TranslateRequest
 from service.translation.job import TranslationJob
 
 router = APIRouter()

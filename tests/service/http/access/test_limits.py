@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 from model.decoding.options import DecodingOptions
 from service.commons.windows import BoundedMemory, MinuteWindows
 from service.engine.sentence_task import expected_work, most_work
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from service.stores.keys import KeyStore, Used, month_of
 from tests.service.fakes import Clock, FakeRunner, sentence, until
 from tests.service.http.access.conftest import (

@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 
 from service.http.apis.deepl import DeepLRequest, DocumentRequest, TextRequest
 from service.http.request_fields import RequestModel
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from service.http.uploads import FileRequest
 from service.stores.api_key import EVERYBODY, KeyOptions, Owner
 from service.stores.glossaries import GlossaryStore

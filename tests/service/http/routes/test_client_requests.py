@@ -18,7 +18,7 @@ from service.http.apis.google import GoogleLanguagesRequest, GoogleTextRequest
 from service.http.apis.immersive import ImmersiveRequest
 from service.http.apis.libretranslate import DetectRequest
 from service.http.request_fields import RequestModel
-from service.http.schemas import TranslateRequest
+from service.http.translate_request import TranslateRequest
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.http.clients import FORM, JSON

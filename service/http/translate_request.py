@@ -1,4 +1,4 @@
-"""The wire types of POST /translate: LibreTranslate's fields and our extensions."""
+"""The body of POST /translate: LibreTranslate's fields and our extensions."""
 
 from __future__ import annotations
 
