@@ -18,6 +18,7 @@ import regex
 from model.text.spans import Span
 from service.errors import InvalidField, shown
 from service.translation.automaton import Automaton
+from service.translation.language.codes import primary
 from service.translation.markup.flow import MARK
 
 MAX_TERMS, MAX_TERM_CHARACTERS = 1000, 200
@@ -103,7 +104,7 @@ class GlossaryMatcher:
 
     def __init__(self, entries: Sequence[GlossaryEntry], language: str) -> None:
         """Of several entries for the same term the last one counts."""
-        self._language = language.split("-")[0].lower()
+        self._language = primary(language)
         distinct = {(entry.source, entry.case_sensitive): entry for entry in entries}
         self._entries = list(map(_Numbered, itertools.count(), distinct.values()))
         self._as_written = _Terms(

@@ -17,6 +17,7 @@ import regex
 from service.translation.checks.dates import lost_dates
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.glossary import GlossaryEntry
+from service.translation.language.codes import primary
 from service.translation.language.segmentation import is_spaced
 from service.translation.placeholders import find_kept
 
@@ -155,7 +156,7 @@ def _check_language(source: str, target: str, pair: tuple[str, str]) -> Check | 
     han = _HAN.findall(target)
     if is_spaced(target_language) and han:
         return _language_check(han, "is partly in Chinese characters")
-    if target_language.split("-")[0].lower() == "zh":
+    if primary(target_language) == "zh":
         is_long = len(_WORD.findall(source)) >= _LEAST_WORDS
         is_wrong = is_long and not han and _LETTER.search(target) is not None
         return _language_check([], "has no Chinese character") if is_wrong else None

@@ -12,6 +12,8 @@ from functools import cache
 
 import regex
 
+from service.translation.language.codes import primary
+
 _LONGEST_END = 60
 _ABBREVIATIONS = {
     "de": r"""
@@ -115,7 +117,7 @@ _GOES_ON = regex.compile(r"[，、；,;的之是]|[然随隨]后|[然隨]後|[�
 
 def rejoined(sentences: Sequence[str], language: str) -> Sequence[str]:
     """The sentences of one line, each joined to the one before if that goes on."""
-    code = language.split("-")[0].lower()
+    code = primary(language)
     joined = [sentences[0]]
     for sentence in sentences[1:]:
         if _goes_on(joined[-1][-_LONGEST_END:], sentence, code):

@@ -12,6 +12,7 @@ import regex
 
 from model.text.normalisation import without_invisible
 from service.translation.language.chinese import SIMPLIFIED, TRADITIONAL, is_traditional
+from service.translation.language.codes import primary
 from service.translation.language.segmentation import has_letters
 from service.translation.language.short_texts import ShortTexts
 from service.translation.language.widths import in_half_width
@@ -104,21 +105,21 @@ class LanguageDetector:
         The confidence is the probability that the text is in this language and in no other, known
         to the server or not. `preferred`: codes that the caller expects; others are not candidates.
         """
-        expected = {_primary(code) for code in preferred}
+        expected = {primary(code) for code in preferred}
         start = without_invisible(text.lstrip()[: 2 * _SAMPLE_CHARACTERS])
         sample = in_half_width(" ".join(start[:_SAMPLE_CHARACTERS].split()))
         if not has_letters(sample):
-            first = (code for code in candidates if _primary(code) in expected)
+            first = (code for code in candidates if primary(code) in expected)
             return Detection(next(first, candidates[0]), 0.0)
-        known = set(map(_primary, candidates))
+        known = set(map(primary, candidates))
         scores = self._probabilities(sample, known)
         other = _other_language(sample, scores, known, self._least_other(sample))
         other = other or self._language_of_strange(sample, known)
         scores = _favoured(scores, expected & known)
         best = _of_script(
-            sample, candidates, max(candidates, key=lambda code: scores.get(_primary(code), 0.0))
+            sample, candidates, max(candidates, key=lambda code: scores.get(primary(code), 0.0))
         )
-        return Detection(best, round(min(100.0, 100 * scores.get(_primary(best), 0.0)), 1), other)
+        return Detection(best, round(min(100.0, 100 * scores.get(primary(best), 0.0)), 1), other)
 
     def _probabilities(self, sample: str, known: Collection[str]) -> Mapping[str, float]:
         """The probability of each language: fastText's, or for short texts the table's, unless
@@ -222,8 +223,3 @@ def _favoured(scores: Mapping[str, float], expected: Collection[str]) -> Mapping
     }
     total = sum(odds.values())
     return {code: score / total for code, score in odds.items()} if total else scores
-
-
-def _primary(code: str) -> str:
-    """The language without script or region: "pt" for "pt-BR"."""
-    return code.split("-")[0].lower()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import regex
 from sentencex import segment  # type: ignore[import-untyped]
 
+from service.translation.language.codes import primary
 from service.translation.language.continuations import rejoined
 from service.translation.language.line_marks import bare, is_bare, parts
 from service.translation.language.splitting import CountTokens, split_to_fit
@@ -103,7 +104,7 @@ def _has_no_break(text: str) -> bool:
 
 def is_spaced(language: str) -> bool:
     """Whether the language writes a space between two sentences."""
-    return language.split("-")[0].lower() not in _UNSPACED_LANGUAGES
+    return primary(language) not in _UNSPACED_LANGUAGES
 
 
 def has_letters(text: str) -> bool:
