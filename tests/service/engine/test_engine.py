@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -17,19 +17,13 @@ from tests.service.fakes import (
     emptied,
     engine_of,
     eventually,
-    far_engines,
     held_engine,
     num_restarts,
     sentence,
     texts_of,
 )
 
-
-@pytest.fixture(params=[False, True], ids=["here", "there"], autouse=True)
-def _place(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The engine is in this process, or at the other end of a connection."""
-    with far_engines(are_far=request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("_in_either_place")
 
 
 async def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:

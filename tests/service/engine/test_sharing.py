@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -25,20 +25,12 @@ from tests.service.fakes import (
     emptied,
     engine_of,
     eventually,
-    far_engines,
     held_engine,
     sentence,
     texts_of,
 )
 
-
-@pytest.fixture(params=[False, True], ids=["here", "there"], autouse=True)
-def _place(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The engine is in this process, or at the other end of a connection."""
-    with far_engines(are_far=request.param):
-        yield
-
-
+pytestmark = pytest.mark.usefixtures("_in_either_place")
 CACHED = 10**6
 Call = asyncio.Task[list[SentenceOutcome]]
 
