@@ -214,7 +214,7 @@ class ModelRegistry(Generic[ServedT]):
     def _ordered(self, stored: Mapping[str, ModelVersion[ServedT]]) -> list[ModelVersion[ServedT]]:
         """Those of the setting model in its order, then those of the store, the cheapest first; or
         these first."""
-        of_store = sorted(stored.values(), key=lambda one: (one.languages.work, one.name))
+        of_store = sorted(stored.values(), key=lambda one: (one.offered.work, one.name))
         if self._prefers_store:
             return [*of_store, *self._own]
         return [*self._own, *of_store]
@@ -254,14 +254,14 @@ class ModelRegistry(Generic[ServedT]):
                 f"the models that never leave need {shown_bytes(num_bytes)}, and "
                 f"memory_limit is {shown_bytes(self.pool.limit)}"
             )
-        self._switch(stored, Routes([version.languages for version in offered]))
+        self._switch(stored, Routes([version.offered for version in offered]))
 
 
 async def _routes_over(offered: Iterable[ModelVersion[ServedT]]) -> Routes:
     """The routes with what /languages needs, which takes a while to compute."""
 
     def make() -> Routes:
-        routes = Routes([version.languages for version in offered])
+        routes = Routes([version.offered for version in offered])
         assert routes.direct_pairs is not None
         return routes
 

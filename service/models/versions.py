@@ -46,9 +46,9 @@ ServedT = TypeVar("ServedT", bound=ServedTranslator)
 
 
 class ModelVersion(NamedTuple, Generic[ServedT]):
-    """A version of a model: its languages, and its place in the pool."""
+    """A version of a model: what it offers to requests, and its place in the pool."""
 
-    languages: OfferedModel
+    offered: OfferedModel
     pooled: PooledModel[ServedT]
 
     @property
@@ -130,7 +130,7 @@ class LocalVersions:
             stored.num_bytes,
         )
         pooled = PooledModel(stored.name, loadable, metrics, is_pinned)
-        return ModelVersion(languages_of(stored.info), pooled)
+        return ModelVersion(offered_checkpoint(stored.info), pooled)
 
     def num_bytes(self, stored: StoredModel) -> int:
         """The memory of a model of the store. Raises DoesNotFit or StartupError."""
@@ -172,7 +172,7 @@ def offered_model(model: TranslationModel) -> OfferedModel:
     return OfferedModel(model.name, model.pairs, model.own_codes, model.decoding, work)
 
 
-def languages_of(info: CheckpointInfo) -> OfferedModel:
+def offered_checkpoint(info: CheckpointInfo) -> OfferedModel:
     """The same, of a model that is not loaded."""
     work = work_per_token(info.architecture)
     return OfferedModel(info.name, info.pairs, info.own_codes, info.decoding, work)

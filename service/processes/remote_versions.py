@@ -17,7 +17,7 @@ from service.models.versions import (
     ModelShare,
     ModelVersion,
     ServedTranslator,
-    languages_of,
+    offered_checkpoint,
     offered_model,
 )
 from service.observability.metrics import Metrics
@@ -85,7 +85,7 @@ class RemoteVersions:
         )
         metrics = self._metrics.of_loads(stored.name)
         pooled = _RemoteModel(stored.name, loadable, metrics, is_pinned, files=_files_of(stored))
-        return ModelVersion(languages_of(stored.info), pooled)
+        return ModelVersion(offered_checkpoint(stored.info), pooled)
 
     def reserved(
         self, models: Sequence[PooledModel[RemoteTranslator]]
