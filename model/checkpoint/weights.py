@@ -22,10 +22,10 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 """NumPy's types of the same size."""
 _HALF_EXPONENT = 0x7C00
 """The bits of a float16 number that are all set in infinity and NaN."""
-Floats = NDArray[np.float32] | NDArray[np.float16]
+StoredWeight = NDArray[np.float32] | NDArray[np.float16]
 
 
-class StoredWeights(Mapping[str, Floats]):
+class StoredWeights(Mapping[str, StoredWeight]):
     """The weights in a safetensors file. Each is read on access, as float16 if it is stored so and
     else as float32, so the rest of the file takes no memory: none of it is mapped, and it is opened
     each time."""
@@ -60,7 +60,7 @@ class StoredWeights(Mapping[str, Floats]):
         """Of the file with its contents."""
         return f"{self._path.resolve()} {self._version}"
 
-    def __getitem__(self, name: str) -> Floats:
+    def __getitem__(self, name: str) -> StoredWeight:
         shape, described = self.shapes[name], self._header[name]
         try:
             with self._path.open("rb") as file:
@@ -97,7 +97,7 @@ def _version(file: BinaryIO) -> tuple[int, int, int]:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _is_finite(weight: Floats) -> bool:
+def _is_finite(weight: StoredWeight) -> bool:
     """Whether every number is finite: infinity and NaN show in the minimum or the maximum. NumPy
     finds these slowly in float16, where the bits of the exponent show them."""
     if weight.size == 0:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from model.values import is_whole_number, shown
 
-Normalization = Literal["wu", "average"]
+ScoreNormalization = Literal["wu", "average"]
 
 
 class Bounds(NamedTuple):
@@ -65,7 +65,7 @@ class DecodingOptions:
     beam_size: int = 4
     n_best: int = 1
     length_penalty: float = 1.0
-    normalization: Normalization = "average"
+    normalization: ScoreNormalization = "average"
     lookahead: int | None = 3
     sampling: bool = False
     temperature: float = 1.0
@@ -85,9 +85,9 @@ class DecodingOptions:
         _require("n_best", self.n_best, Bounds(1, self.beam_size))
         if not isinstance(self.sampling, bool):
             raise OptionsError(f"sampling must be true or false, got {shown(self.sampling)}")
-        if self.normalization not in get_args(Normalization):
+        if self.normalization not in get_args(ScoreNormalization):
             raise OptionsError(
-                f"normalization must be one of {list(get_args(Normalization))}, "
+                f"normalization must be one of {list(get_args(ScoreNormalization))}, "
                 f"got {shown(self.normalization)}"
             )
         if self.sampling and self.beam_size != 1:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 WordIds = Sequence[int]
 _ROUNDS = 5
@@ -95,7 +94,7 @@ def _best(cells: _Cells, pairs: tuple[Ints, Ints], ids: tuple[Ints, Ints], given
     return np.asarray(score >= most[cells.words[made]])
 
 
-def _prior(cells: _Cells, made: int) -> Floats:
+def _prior(cells: _Cells, made: int) -> NDArray[np.float64]:
     """How likely each position is for a word of side `made`: one in sum, less `_NO_LINK`."""
     distance = np.abs((cells.row + 0.5) / cells.rows - (cells.column + 0.5) / cells.columns)
     prior = np.exp(-_TENSION * distance)
