@@ -29,11 +29,12 @@ from service.http.requests import IGNORED_FIELDS_HEADER
 from service.http.route_table import PATHS, DescribedApp, install_routes
 from service.http.routes import pages
 from service.http.state import ServerState
-from service.models.loading import LoadedModel, StartupError
+from service.models.loading import LoadedModel
 from service.models.local_models import LocalModels
 from service.models.served import ServedModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
+from service.settings.startup import StartupError
 from service.stores.database import DatabaseError
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore

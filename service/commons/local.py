@@ -10,8 +10,8 @@ from service.commons.commons import Commons
 from service.commons.file_store import FileBounds, FileStore
 from service.commons.spool import Spool
 from service.commons.usage import UsageLedger
-from service.models.loading import StartupError
 from service.settings import Settings
+from service.settings.startup import StartupError
 from service.stores.api_key import ClientLimits
 from service.stores.keys import KeyStore
 

@@ -30,6 +30,7 @@ from service.models.sizing import (
     usual_sizes,
 )
 from service.settings import Settings
+from service.settings.startup import StartupError
 from service.translation.study.inspection import InspectedModel
 from service.translation.translator import TranslationModel
 
@@ -41,10 +42,6 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 _USUAL_WORKERS = 2
-
-
-class StartupError(ValueError):
-    """The server cannot start; the message says what is wrong."""
 
 
 @contextlib.contextmanager

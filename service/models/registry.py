@@ -16,7 +16,6 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Generic
 
 from service.errors import InvalidField, NotReady, shown
-from service.models.loading import StartupError
 from service.models.pool import ModelPool
 from service.models.served import ModelState
 from service.models.sizing import DoesNotFit, shown_bytes
@@ -24,6 +23,7 @@ from service.models.store import ModelStore, StoreContents, StoredModel
 from service.models.versions import ModelVersion, ServedT, VersionMaker
 from service.periodic import repeated
 from service.settings import Settings
+from service.settings.startup import StartupError
 from service.translation.dispatcher import Dispatcher
 from service.translation.routing import Routes
 

@@ -14,9 +14,10 @@ from model.backends.memory import free_bytes
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
 from model.network.parameters import num_weights
-from service.models.loading import StartupError, memory_limit, placement_of
+from service.models.loading import memory_limit, placement_of
 from service.models.store import ModelStore
 from service.settings import Settings
+from service.settings.startup import StartupError
 
 _CORES_OF_AN_ENGINE, _CORES_IF_SMALL = 4, 2
 _MOST_WEIGHTS_IF_SMALL = 40_000_000

@@ -16,9 +16,10 @@ from fastapi.testclient import TestClient
 from model.backends.native import PackedModel
 from model.checkpoint.bundled import bundled_checkpoint
 from service.app import create_app
-from service.models.loading import StartupError, load_models
+from service.models.loading import load_models
 from service.models.store import ModelStore
 from service.settings import Settings
+from service.settings.startup import StartupError
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
 from tests.end_to_end.conftest import ask

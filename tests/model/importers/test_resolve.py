@@ -15,9 +15,10 @@ from model.checkpoint import read_info
 from model.importers.imported import SourceError
 from model.importers.resolve import resolve_checkpoint
 from service.app import create_app
-from service.models.loading import StartupError, load_models
+from service.models.loading import load_models
 from service.offline import OfflineOptions, OfflineTranslator
 from service.settings import Settings
+from service.settings.startup import StartupError
 from service.translation.job import TranslationJob
 from tests.model.importers.originals import Original
 

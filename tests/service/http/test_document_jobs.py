@@ -15,8 +15,8 @@ import pytest
 
 from service.app import create_app, drain
 from service.commons.file_store import FILE_LOST
-from service.models.loading import StartupError
 from service.settings import Settings
+from service.settings.startup import StartupError
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
 from tests.service.fakes import FakeRunner, fake_model, until

@@ -23,7 +23,7 @@ from model.network.config import ModelConfig
 from model.runner import Runner
 from service.corpora.text_parts import translate_parts
 from service.corpora.translators import translators_of
-from service.models.loading import LoadedModel, StartupError, load_models, plan_model
+from service.models.loading import LoadedModel, load_models, plan_model
 from service.models.runners import ModelPlacement, RunnerFactory
 from service.models.sizing import (
     Demand,
@@ -35,6 +35,7 @@ from service.models.sizing import (
 )
 from service.offline import OfflineOptions, load_offline
 from service.settings import BUNDLED, Settings
+from service.settings.startup import StartupError
 
 
 def loaded(**settings: object) -> LoadedModel:

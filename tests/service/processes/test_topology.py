@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from service.models.loading import StartupError
 from service.processes import topology
 from service.processes.topology import (
     Topology,
@@ -17,6 +16,7 @@ from service.processes.topology import (
     topology_of,
 )
 from service.settings import BUNDLED, Settings
+from service.settings.startup import StartupError
 from tests.service.models.test_store import write_checkpoint
 
 
