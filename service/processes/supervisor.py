@@ -123,8 +123,6 @@ class Supervisor:
     def _start(self, child: Child) -> ChildEnd | None:
         """Start a child, and connect it with those that it works with; later if the system has no
         room for it. In the child: its line to the parent."""
-        sys.stdout.flush()
-        sys.stderr.flush()
         child.was_ready, child.silent_seconds = False, None
         try:
             ours, theirs = ParentEnd.pair()

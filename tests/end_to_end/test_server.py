@@ -29,6 +29,7 @@ from tests.end_to_end.process import (
     TEXTS,
     Process,
     free_port,
+    is_up,
     server,
 )
 from tests.service.fakes import until
@@ -88,6 +89,16 @@ def test_without_a_usable_directory_for_temporary_files_only_files_fail_and_say_
         assert (answer.status_code, answer.json()["code"]) == (503, "storage_failed")
         assert "path too long" in answer.json()["error"]
         assert process.translate(**HELLO).status_code == 200
+
+
+def test_a_server_needs_no_standard_streams() -> None:
+    port = free_port()
+    line = f"exec {DRAGOMAN} serve --threads 2 --port {port} <&- >&- 2>&-"
+    with subprocess.Popen(["sh", "-c", line], cwd=ROOT) as parent:
+        until(lambda: is_up(port) or parent.poll() is not None, START_SECONDS)
+        answer = httpx.post(f"http://127.0.0.1:{port}/translate", json=HELLO, timeout=START_SECONDS)
+        parent.terminate()
+    assert (answer.status_code, parent.returncode) == (200, 0)
 
 
 def test_a_client_that_never_reads_holds_up_nobody_and_gathers_no_memory(process: Process) -> None:
