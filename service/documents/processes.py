@@ -132,7 +132,7 @@ def _start(
         try:
             arguments = connection, document, translations
             context.Process(target=_serve, args=arguments, daemon=True).start()
-        except EOFError:
+        except (EOFError, ConnectionError):  # the fork server had no room, and has ended
             raise BlockingIOError(errno.EAGAIN, "no process could be started") from None
         except OSError as error:
             if error.errno in EXHAUSTED:
@@ -153,7 +153,8 @@ def _result(answer: bytes, bounds: DocumentBounds | None) -> bytes:
         raise RuntimeError(rest.decode())
     most = "memory than there is"
     if bounds is not None:
-        most = f"than {bounds.max_seconds} seconds or {bounds.max_bytes >> 20} MiB of memory"
+        allowed = f"{bounds.max_seconds} seconds or {bounds.max_bytes >> 20} MiB of memory"
+        most = f"than {allowed}, or than the machine has free"
     raise DocumentTooLarge(f"to read or write the file takes more {most}")
 
 
@@ -161,9 +162,9 @@ def _serve(
     connection: socket.socket, document: SentDocument, translations: Sequence[Text] | None
 ) -> None:
     """The process of a document."""
-    _yield_to_the_server()
-    threading.Thread(target=_exit_when_closed, args=(connection,), daemon=True).start()
     try:
+        _yield_to_the_server()
+        threading.Thread(target=_exit_when_closed, args=(connection,), daemon=True).start()
         if document.bounds is not None:
             _limit(document.bounds)
         answer = _DONE + _done(document, translations)

@@ -24,6 +24,7 @@ from service.errors import (
     TranslationFailed,
     UnsupportedLanguage,
 )
+from service.http.error_answers import error_of
 from service.models.local_models import LocalModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
@@ -164,6 +165,29 @@ async def test_a_document_beyond_its_bounds_is_refused(
     processes = DocumentProcesses()
     with pytest.raises(DocumentTooLarge, match=sentence):
         await processes.read("a", document)
+    assert (await processes.read("a", SHORT)).parts
+
+
+@pytest.mark.parametrize("lacking", ["descriptors", "threads"])
+async def test_a_document_is_not_called_too_large_where_its_process_finds_no_room(
+    lacking: str,
+) -> None:
+    processes = DocumentProcesses()
+    assert (await processes.read("a", SHORT)).parts
+    started = psutil.Process().children()
+    (server,) = [one for one in started if "forkserver" in " ".join(one.cmdline())]
+    kind, most = psutil.RLIMIT_NOFILE, 3
+    if lacking == "threads":  # less than the stack of one
+        kind, most = psutil.RLIMIT_AS, server.memory_info().vms + 2**21
+    before = server.rlimit(kind)
+    server.rlimit(kind, (most, before[1]))
+    with pytest.raises((BlockingIOError, RuntimeError)) as caught:
+        await processes.read("a", SHORT)
+    assert error_of(caught.value).code == "exhausted"
+    if lacking == "descriptors":  # it ends, and another takes its place
+        await eventually(lambda: server.status() == psutil.STATUS_ZOMBIE)
+    else:
+        server.rlimit(kind, before)
     assert (await processes.read("a", SHORT)).parts
 
 
