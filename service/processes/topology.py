@@ -15,6 +15,7 @@ from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
 from model.network.parameters import num_weights
 from service.models.loading import memory_limit, placement_of
+from service.models.runners import ModelPlacement, weights_bytes
 from service.models.store import ModelStore
 from service.settings import Settings
 from service.settings.startup import StartupError
@@ -22,6 +23,8 @@ from service.settings.startup import StartupError
 _CORES_OF_AN_ENGINE, _CORES_IF_SMALL = 4, 2
 _MOST_WEIGHTS_IF_SMALL = 40_000_000
 """Of the largest model. A step of a small one is too short to divide among more cores."""
+_BYTES_OF_AN_ENGINE = 2**28
+"""With its front end, beside the weights: Python's of both, and slots of a small model."""
 _FRONT_ENDS_OF_A_GPU = 8
 HUB = "hub"
 """The name of the process that counts and keeps what is common to several front ends."""
@@ -52,7 +55,11 @@ def topology_of(settings: Settings) -> Topology:
     placement = placement_of(settings)
     if cores == 1 or not (placement.is_native or settings.engines):
         return Topology([])
-    count = settings.engines or _usual_engines(settings, cores)
+    count = settings.engines
+    if not count:
+        count = _usual_engines(settings, placement, cores)
+        if (most := count * _CORES_OF_AN_ENGINE) < cores and not settings.threads:
+            settings = settings.model_copy(update={"threads": most})
     num_front_ends = settings.front_ends or count
     if settings.models_dir is not None:  # what is free is measured once: all plan with the same
         settings = settings.model_copy(update={"memory_limit": memory_limit(settings)})
@@ -60,19 +67,24 @@ def topology_of(settings: Settings) -> Topology:
     return Topology(engines, num_front_ends, placement.is_native)
 
 
-def _usual_engines(settings: Settings, cores: int) -> int:
-    """Raises StartupError if a model cannot be read."""
+def _usual_engines(settings: Settings, placement: ModelPlacement, cores: int) -> int:
+    """Each has cores, and memory in which its share of the limits fits: a container may have all
+    cores of a large machine, and little of its memory. Raises StartupError if a model cannot be
+    read."""
     try:
-        infos = [read_info(resolve_checkpoint(path)) for path in settings.pinned_models]
-        if settings.models_dir is not None:
-            stored = ModelStore(settings.models_dir).contents().models.values()
-            infos += [model.info for model in stored]
+        pinned = [read_info(resolve_checkpoint(path)) for path in settings.pinned_models]
+        stored = ModelStore(settings.models_dir).contents().models if settings.models_dir else {}
     except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
-    largest = max((num_weights(info.architecture) for info in infos), default=0)
-    if largest <= _MOST_WEIGHTS_IF_SMALL:
-        return max(1, cores // _CORES_IF_SMALL)
-    return math.ceil(cores / _CORES_OF_AN_ENGINE)
+    networks = [info.architecture for info in pinned]
+    weights = sum(weights_bytes(network, placement) for network in networks)
+    fitting = memory_limit(settings) // (_BYTES_OF_AN_ENGINE + weights)
+    networks += [model.info.architecture for model in stored.values()]
+    if max(map(num_weights, networks), default=0) <= _MOST_WEIGHTS_IF_SMALL:
+        usual = cores // _CORES_IF_SMALL
+    else:
+        usual = math.ceil(cores / _CORES_OF_AN_ENGINE)
+    return max(1, min(usual, fitting))
 
 
 def _found_device() -> str:

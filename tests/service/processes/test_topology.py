@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from service.models.loading import load_models
 from service.processes import topology
 from service.processes.topology import (
     Topology,
@@ -34,7 +35,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 def on_cpu(**changes: Any) -> Topology:
     """With a limit of memory, since the memory that is free changes."""
-    fixed = {"device": "cpu", "threads": 8, "memory_limit": 2**33}
+    fixed = {"device": "cpu", "threads": 8, "memory_limit": 2**36}
     return topology_of(Settings(**{**fixed, **changes}))
 
 
@@ -54,6 +55,18 @@ def test_the_largest_model_decides_how_many_engines_divide_the_cores(
         assert shares_weights
     for name, count in {"small": of_small, "large": of_large}.items():
         assert len(on_cpu(threads=threads, models_dir=stores[name]).engines) == count
+
+
+@pytest.mark.parametrize("cores", [2, 16, 64, 192])
+def test_a_container_with_little_memory_serves_on_a_machine_of_any_size(
+    cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", str(cores))
+    engines, num_front_ends, _ = on_cpu(threads=0, memory_limit=2**30)
+    assert load_models(engines[0])
+    assert len(engines) == num_front_ends <= 2
+    assert min(cores, 2) <= sum(engine.threads or cores for engine in engines) <= 8
+    assert len(on_cpu(threads=cores, memory_limit=2**36).engines) == cores // 2
 
 
 def test_a_model_that_cannot_be_read_is_named(tmp_path: Path) -> None:
