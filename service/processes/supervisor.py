@@ -15,11 +15,11 @@ process from nothing, knows one kind of them, and ends them without draining.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,6 +40,7 @@ _LAST_SECONDS = 5.0
 _LOOK_SECONDS = 0.5
 """How often the parent looks at what the others say."""
 _LEAST_SECONDS = 0.001
+_PR_SET_PDEATHSIG = 1
 _MOST_SILENT_SECONDS = 30.0
 """What has said that it is alive, and does not say it for so long, is killed: it hangs."""
 DRAIN, END = "drain", "end"
@@ -142,7 +143,9 @@ class Supervisor:
         return None
 
     def _become_child(self) -> None:
-        """Keep nothing of the parent's, so that each process sees its parent end."""
+        """Keep nothing of the parent's, so that each process sees its parent end. One that is
+        stopped or hangs does not see it, and would keep the port: the system ends it."""
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         for other in self._children:
             if other.line is not None:
                 other.line.close()

@@ -123,7 +123,8 @@ class Settings(_Described):
     """Do everything in one process."""
     engines: Annotated[int, Field(ge=0, le=256)] = 0
     """Engine processes, each with a share of cores, GPU memory and limits. 0: one for each GPU,
-    else for each two cores, or four if a model is large; none with PyTorch on a CPU."""
+    else for each two cores, or four if a model is large, and for each 256 MiB; none with PyTorch
+    on a CPU."""
     front_ends: Annotated[int, Field(ge=0, le=256)] = 0
     """Processes for HTTP and texts. 0: one for each engine; for a GPU eight, at most half of the
     cores."""

@@ -237,7 +237,9 @@ def test_models_on_demand_have_weights_in_memory_once_and_leave_with_the_last_en
 
 
 def test_no_process_stays_when_the_parent_is_killed(process: Process) -> None:
+    """Not even one that is stopped: it would keep the port."""
     pids = process.pids
+    os.kill(pid_of(process, "front-end-0"), signal.SIGSTOP)
     process.popen.kill()
     until(lambda: not any(map(is_running, pids)), ENDS_SECONDS)
 
