@@ -378,3 +378,10 @@ def shown(value: object) -> str:
 def printable(text: str) -> str:
     """The text with lone surrogates as escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def is_exhaustion(failure: Exception) -> bool:
+    """Python raises a plain RuntimeError when the system gives it no thread."""
+    if isinstance(failure, OSError):
+        return failure.errno in EXHAUSTED
+    return isinstance(failure, MemoryError) or "can't start new thread" in str(failure)

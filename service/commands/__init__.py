@@ -6,12 +6,18 @@ torch and the training code only when it runs.
 
 from __future__ import annotations
 
-from service.commands.process import end_process, exiting_on_interrupt, open_missing_streams
+from service.commands.process import (
+    end_process,
+    exiting_on_interrupt,
+    need_few_threads,
+    open_missing_streams,
+)
 
 
 def main() -> None:
     """Run the command in the process's arguments, and end the process."""
     open_missing_streams()
+    need_few_threads()
     with exiting_on_interrupt():
         from service.commands.group import dragoman
     try:

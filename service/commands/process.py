@@ -150,12 +150,24 @@ def failing_in_one_line() -> Iterator[None]:
         _fail_without("torch", error)
     except MemoryError as error:
         fail(f"there is not enough memory: {error}" if str(error) else "there is not enough memory")
+    except RuntimeError as error:
+        from service.errors import is_exhaustion
+
+        if not is_exhaustion(error):
+            raise
+        fail("no more threads can be started")
 
 
 def described(error: OSError) -> str:
     """The file and the system's message."""
     reason = error.strerror or str(error) or type(error).__name__
     return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def need_few_threads() -> None:
+    """Let NumPy, which is imported later, multiply in the thread that asks: its library starts a
+    thread for each core, and ends the process as by Ctrl-C if the system has no room for them."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def wait_without_computing() -> None:

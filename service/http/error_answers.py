@@ -15,7 +15,6 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from service.errors import (
-    EXHAUSTED,
     Exhausted,
     InvalidDocument,
     InvalidField,
@@ -30,6 +29,7 @@ from service.errors import (
     ServiceError,
     UnsupportedFile,
     UnsupportedLanguage,
+    is_exhaustion,
     printable,
     shown,
 )
@@ -94,7 +94,7 @@ def is_apertium(path: str, method: str) -> bool:
 
 def unexpected_error(failure: Exception) -> ServiceError:
     """The answer to an unexpected error."""
-    if _is_exhaustion(failure):
+    if is_exhaustion(failure):
         return Exhausted("the server has too little memory or too few threads for this now")
     return ServiceError("something went wrong here; the request may be tried again")
 
@@ -132,13 +132,6 @@ def _methods_of(scope: Scope) -> list[str]:
             for route in scope["app"].routes
         )
     ]
-
-
-def _is_exhaustion(failure: Exception) -> bool:
-    """Python raises a plain RuntimeError when the system gives it no thread."""
-    if isinstance(failure, OSError):
-        return failure.errno in EXHAUSTED
-    return isinstance(failure, MemoryError) or "can't start new thread" in str(failure)
 
 
 def _render(

@@ -135,6 +135,23 @@ def test_closed_standard_streams_are_no_files_to_write_into(coffee: Path, tmp_pa
     assert shell("$DRAGOMAN translate --to nowhere <&- >&- 2>&-").returncode == 2
 
 
+START_A_THREAD = """
+import threading
+from service.commands.process import failing_in_one_line
+with failing_in_one_line():
+    threading.Thread().start()
+"""
+
+
+def test_a_machine_that_has_no_room_for_threads_is_said_in_one_line(coffee: Path) -> None:
+    for given in (
+        f"$DRAGOMAN translate --to zh {coffee}",
+        f"{sys.executable} -c '{START_A_THREAD}'",
+    ):
+        result = shell(f"ulimit -s {2**36}; {given}")  # no stack is so large
+        assert_one_line(result, "no more threads can be started")
+
+
 INTERRUPT_AT_IMPORT = """
 import os, signal, sys
 class Interrupt:
