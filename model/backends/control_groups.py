@@ -36,35 +36,37 @@ def free_in_control_groups(process: Path = PROCESS) -> list[int]:
     `process`: its directory under /proc.
     """
     free = []
-    for kind, group in _groups(process):
+    for kind, group in _groups(process, "memory"):
         left = _free(group, _VERSIONS[kind])
         free += [] if left is None else [left]
     return free
 
 
 def cpu_quotas(process: Path = PROCESS) -> list[float]:
-    """The CPUs that each limited group of the process may use, of groups of version 2."""
+    """The CPUs that each limited group of the process may use."""
     quotas = []
-    for kind, group in _groups(process):
-        quota, _, period = "".join(_lines(group / "cpu.max")).partition(" ")
-        if kind == "cgroup2" and quota.isdecimal() and period.isdecimal():
+    for kind, group in _groups(process, "cpu"):
+        names = ["cpu.max"] if kind == "cgroup2" else ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
+        lines = (line for name in names for line in _lines(group / name))
+        quota, _, period = " ".join(lines).partition(" ")
+        if quota.isdecimal() and period.isdecimal():
             quotas.append(int(quota) / int(period))
     return quotas
 
 
-def _groups(process: Path) -> Iterator[tuple[str, Path]]:
-    """The process's group and all groups around it, of each hierarchy that counts memory."""
-    for kind, group, top in _own_groups(process):
+def _groups(process: Path, controller: str) -> Iterator[tuple[str, Path]]:
+    """The process's group and all groups around it, of each hierarchy that has a controller."""
+    for kind, group, top in _own_groups(process, controller):
         yield kind, group
         while group != top:
             group = group.parent
             yield kind, group
 
 
-def _own_groups(process: Path) -> Iterator[tuple[str, Path, Path]]:
-    """The process's group and the topmost mounted group of each hierarchy that counts memory."""
-    paths = dict(_group_paths(process))
-    for kind, root, mount in _mounts(process):
+def _own_groups(process: Path, controller: str) -> Iterator[tuple[str, Path, Path]]:
+    """The process's group and the topmost mounted group of each hierarchy of a controller."""
+    paths = dict(_group_paths(process, controller))
+    for kind, root, mount in _mounts(process, controller):
         path = Path(paths.get(kind, "/"))
         inside = path.relative_to(root) if path.is_relative_to(root) else Path()
         group = mount / inside
@@ -73,18 +75,18 @@ def _own_groups(process: Path) -> Iterator[tuple[str, Path, Path]]:
         yield kind, group, mount
 
 
-def _group_paths(process: Path) -> Iterator[tuple[str, str]]:
+def _group_paths(process: Path, controller: str) -> Iterator[tuple[str, str]]:
     """Kind and path from lines such as "0::/group" and "4:memory:/group"."""
     for line in _lines(process / "cgroup"):
         number, controllers, path = [*line.split(":", 2), "", ""][:3]
         if number == "0" and not controllers:
             yield "cgroup2", path
-        elif "memory" in controllers.split(","):
+        elif controller in controllers.split(","):
             yield "cgroup", path
 
 
-def _mounts(process: Path) -> Iterator[tuple[str, str, Path]]:
-    """Kind, root and mount point of each mounted hierarchy that counts memory.
+def _mounts(process: Path, controller: str) -> Iterator[tuple[str, str, Path]]:
+    """Kind, root and mount point of each mounted hierarchy that has a controller.
 
     From lines such as "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory".
     """
@@ -94,7 +96,7 @@ def _mounts(process: Path) -> Iterator[tuple[str, str, Path]]:
         if len(places) < 5 or len(kinds) < 3:
             continue
         kind, options = kinds[0], kinds[2].split(",")
-        if kind == "cgroup2" or (kind == "cgroup" and "memory" in options):
+        if kind == "cgroup2" or (kind == "cgroup" and controller in options):
             yield kind, _unescaped(places[3]), Path(_unescaped(places[4]))
 
 

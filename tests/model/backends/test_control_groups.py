@@ -130,6 +130,17 @@ def test_groups_bound_the_share_of_the_cpus(machine: Machine) -> None:
     assert machine.quotas == [1.5]
 
 
+def test_version_1_bounds_the_cpus_in_a_hierarchy_of_its_own(machine: Machine) -> None:
+    bound(machine.mount("cgroup2", "/"), "max", 0)
+    top = machine.mount("cgroup", "/pod", options="rw,cpu,cpuacct")
+    (top / "pod").mkdir()
+    for group, quota in (top, -1), (top / "pod", 150000):
+        (group / "cpu.cfs_quota_us").write_text(f"{quota}\n")
+        (group / "cpu.cfs_period_us").write_text("100000\n")
+    assert machine.quotas == [1.5]
+    assert machine.free == []
+
+
 def test_what_this_machine_shows_can_be_read() -> None:
     assert all(free > 0 for free in free_in_control_groups())
 
