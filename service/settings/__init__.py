@@ -91,7 +91,7 @@ class Settings(_Described):
     preload: _Names = ()
     """Models of the directory that always stay in memory, separated by commas."""
     host: str = "127.0.0.1"
-    """Address to listen on; 0.0.0.0 lets other machines in."""
+    """Address to listen on; 0.0.0.0 lets other machines in, :: those with IPv6."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """TCP port; 0 picks a free one."""
     share_port: bool = False
