@@ -261,4 +261,6 @@ def _connect(one: Child, other: Child) -> None:
 
 
 def _described(code: int) -> str:
+    if code == -signal.SIGKILL:
+        return "signal 9, which the system sends when memory is short"
     return f"signal {-code}" if code < 0 else f"exit code {code}"
