@@ -127,6 +127,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("@张三 你好！谢谢@李四，@所有人请注意明天早上开会。", ["@张三", "@李四"]),
         ("on example.com/x.", ["example.com/x"]),
         ("%d%%", ["%d%%"]),
+        ("at %.4gkHz, %.1eV, %s%s%.2f %%, %PATH%.", ["%.4g", "%.1e", "%s%s%.2f", "%%", "%PATH%"]),
         ("{a}{b} {c}", ["{a}{b}", "{c}"]),
         ("{n, plural, one {a {b}} other {c}}", ["{n, plural, one {a {b}} other {c}}"]),
         ("{n, plural, one {a", []),
