@@ -61,6 +61,8 @@ _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uF
 _LEGACY = "|".join(sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len, reverse=True))
 """Names of references that need no semicolon. HTML reads them in attributes only if no letter,
 digit or equals sign follows. Here this holds for text, too: the address ?a=1&copy=2 stays."""
+_BLANK_LINE = regex.compile(r"```[^`]++```(*SKIP)(*FAIL)|\n[ \t\r]*+\n\s*+")
+"""Outside of code."""
 _PARTS = regex.compile(
     r"(?P<space>[ \t\n\f\r]++)"
     r"|&(?:\#[0-9]{1,7}+;?|\#[xX][0-9a-fA-F]{1,6}+;?|[A-Za-z][A-Za-z0-9]{1,31}+;"
@@ -71,14 +73,18 @@ _PARTS = regex.compile(
 
 
 def take_apart(
-    source: str, find: FindKept = find_kept, target: str | None = None
+    source: str,
+    find: FindKept = find_kept,
+    target: str | None = None,
+    *,
+    has_paragraphs: bool = False,
 ) -> list[str | Flow]:
     """The page's parts in order: strings to keep as they are, and flows. Linear time.
 
     The parts, spelled with their tags, are the source. `target`: what is marked as in this language
-    stays as it is.
+    stays as it is; `has_paragraphs`: a blank line ends one, as in a plain text.
     """
-    return _Page(source, find, target).parts()
+    return _Page(source, find, target, has_paragraphs).parts()
 
 
 def visible_text(source: str, most: int) -> str:
@@ -98,8 +104,11 @@ def visible_text(source: str, most: int) -> str:
 class _Page:
     """One page and how far it is taken apart."""
 
-    def __init__(self, source: str, find: FindKept, target: str | None) -> None:
+    def __init__(
+        self, source: str, find: FindKept, target: str | None, has_paragraphs: bool
+    ) -> None:
         self._source, self._find, self._target = source, find, target
+        self._has_paragraphs = has_paragraphs
         self._tokens = list(scan(source))
         self._partners = pair_tags(self._tokens)
         self._list_links = list_links(source, self._tokens, self._partners)
@@ -118,7 +127,7 @@ class _Page:
         """Handle one token, or a whole element that is kept; return the index after it."""
         token = self._tokens[index]
         if token.kind is Kind.TEXT:
-            self._add_text(self._written(token))
+            self._add_paragraphs(self._written(token))
         elif token.kind is Kind.OTHER:
             self._flow.add_tag((self._written(token),), index, None)
         elif token.kind is Kind.START and (end := self._symbol_until(index)):
@@ -251,6 +260,15 @@ class _Page:
                 parts.append("" if quote else '"')
                 position = end
         return (*parts, written[position:]) if parts else (written,)
+
+    def _add_paragraphs(self, text: str) -> None:
+        position = 0
+        for match in _BLANK_LINE.finditer(text) if self._has_paragraphs else ():
+            self._add_text(text[position : match.start()])
+            self._end_flow()
+            self._keep_string(match.group())
+            position = match.end()
+        self._add_text(text[position:])
 
     def _add_text(self, text: str) -> None:
         for run in read_runs(text):

@@ -173,6 +173,18 @@ def branches_of(flow: Flow) -> list[str]:
     return [text for part in inner for text in ([part.text] if part.text else branches_of(part))]
 
 
+@pytest.mark.parametrize("tag", ["b", "i", "a href='x'"])
+def test_a_blank_line_ends_a_paragraph_in_what_may_be_a_text(tag: str) -> None:
+    name = tag.split()[0]
+    source = f"One\n\ntwo\r\n \r\n<{tag}>three\n\nfour</{name}> five\nsix\n\n```\na\n\nb\n``` c"
+    parts = take_apart(source, has_paragraphs=True)
+    assert source_of(parts) == source
+    found = [part.text.strip() for part in parts if isinstance(part, Flow)]
+    assert found == ["One", "two", "three", "four five six", f"{MARK} c"]
+    (page,) = (part for part in take_apart(source) if isinstance(part, Flow))
+    assert page.text.startswith("One two three four")
+
+
 def test_strings_to_keep_are_marked_across_entities() -> None:
     (flow,) = take_apart(
         "See R&amp;D at https://a.b/?x=1&amp;y=2 now",
