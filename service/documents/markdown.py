@@ -6,6 +6,7 @@ A paragraph's translation stands in one line, because its line breaks fall at ot
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -91,10 +92,13 @@ class _Blocks:
 
     def _place(self, text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Place]:
         breaks = [self._source[a.end : b.start] for a, b in itertools.pairwise(lines)]
-        block = BlockText(text, self._parser, breaks, kind)
+        locate = functools.partial(_located, text.split("\n"), lines)
+        block = BlockText(text, self._parser, breaks, kind, locate)
         if block.inline.has_letters:
             segment = Segment(block.inline.text)
             yield Place(lines[0].start, lines[-1].end, segment, block.write)
+        for note in block.notes:
+            yield from self._place(text[slice(*note)], locate(note), "heading")
 
     def _page(self, token: Token) -> Iterator[Place]:
         """Of a block of HTML, unless its lines have marks of a quote."""
@@ -153,3 +157,20 @@ class _Blocks:
         if start >= 0:
             self._cell_end = start + len(written)
             yield from self._place(token.content, [Span(start, self._cell_end)], "cell")
+
+
+def _located(shown: Sequence[str], lines: Sequence[Span], part: Span) -> Sequence[Span]:
+    """Where a part of the shown lines stands in the lines of the source, which have no spaces at
+    their ends; nothing if they are spelled in another way."""
+    found: list[Span] = []
+    position = 0
+    for text, line in zip(shown, lines, strict=True):
+        begin = position + len(text) - len(text.lstrip())
+        end = position + len(text.rstrip())
+        if line.end - line.start != end - begin:
+            return ()
+        if max(begin, part.start) < min(end, part.end):
+            offset = line.start - begin
+            found.append(Span(max(begin, part.start) + offset, min(end, part.end) + offset))
+        position += len(text) + 1
+    return found

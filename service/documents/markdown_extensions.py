@@ -16,9 +16,13 @@ _ATTRIBUTE = r"""(?:[#.][\w:.-]++|[\w:.-]++=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'{}]++
 ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
 """Such as `{#id .class width=50%}`."""
 _SPACES = "\u00a0\u2007\u2009\u202f"
-_TEMPLATE = r"(?:\{\{[^\n]{1,200}?\}\}|\{%[^\n]{1,200}?%\})"
+_TEMPLATE = (
+    r"(?:\{\{[^\n]{1,200}?\}\}|\{%[^\n]{1,200}?%\}"
+    r"|\{\$[\w.]++(?:[^{}$\n]|\{[^{}$\n]*+\}){0,200}+\})"
+)
+"""Such as `{{a}}`, `{% b %}` and `{$C:"{#d}"}`, whose dollar begins no formula."""
 _KEPT = {
-    "footnote": regex.compile(r"\[\^[^\[\]\s]++\]"),
+    "footnote": regex.compile(r"\[\^[^\[\]\s]++\](?!\([^\s()]*+\))"),
     "wikilink": regex.compile(r"!\[\[[^\[\]\n]++\]\]|\[\[[^\[\]|\n]++\]\](?![(\[])"),
     "icon": regex.compile(r"(?<![\w:]):[a-z\d_+][a-z\d_+-]*+:(?![\w:])"),
     "keys": regex.compile(r"\+\+[\w\"-]++(?:\+[\w\"-]++)*+\+\+"),
@@ -35,7 +39,7 @@ _PAIRS = {
     "wikilink": regex.compile(r"\[\[[^\[\]|\n]++\|(?P<text>[^\[\]\n]++)\]\]"),
 }
 _AFTER_TEXT = regex.compile(
-    rf"{ATTRIBUTES}|\((?:{_TEMPLATE}|[^\s(){{}}])++\)|\[(?=\S)[^\[\]\n]++\](?<!\w\[.{{0,80}})"
+    rf"{ATTRIBUTES}|\((?:{_TEMPLATE}|[^\s(){{}}])++\)|\[(?=\S)[^\[\]\n]++\](?!\()(?<!\w\[.{{0,80}})"
 )
 """What makes `[text]` more than brackets: attributes, an address with a template, or the name of a
 definition elsewhere."""
@@ -133,7 +137,9 @@ def _bracketed(state: StateInline, silent: bool) -> bool:
         return False
     end = state.md.helpers.parseLinkLabel(state, start + is_note)
     if is_note and end > 0:
-        _push_pair(state, silent, "note", (start + 2, end), end + 1)
+        if not silent:
+            state.push("note", "", 0)
+        state.pos = end + 1
         return True
     after = _AFTER_TEXT.match(state.src, end + 1, state.posMax) if end > 0 else None
     if after is None or _WORD.match(state.src, start - 1, start):

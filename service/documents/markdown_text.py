@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import regex
 
+from model.text.spans import Span
 from service.documents.inline import InlineText, joint
 from service.documents.markdown_emphasis import MarkOrText, emphasis, escaped, settled
 from service.documents.markdown_extensions import SHOWN
 from service.documents.markdown_parser import MarkdownParser
+from service.documents.segments import inner
 from service.translation.markup.coded_text import CodedText, TextPart
 from service.translation.markup.elements import is_block, pair_tags
 from service.translation.markup.scanner import Kind
@@ -35,7 +37,8 @@ _WORDS = frozenset(
 _EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s", "mark"))
 _SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|<!--|$)")
 _FORMULA = "math_inline_double"
-_SPACES = frozenset({"softbreak", "hardbreak", "space"})
+_BREAKS = frozenset({"softbreak", "hardbreak"})
+_SPACES = _BREAKS | {"space"}
 _UNCOUNTED = frozenset({"", "text_special", "softbreak", "attributes", "comment", "space"})
 _TAG, _IN_LINE = "\0", regex.compile(r"[^\n]")
 """What stands for each character of a tag, and such a character."""
@@ -45,13 +48,20 @@ class BlockText:
     """The marks of one block as codes, and the way back to Markdown."""
 
     def __init__(
-        self, text: str, parser: MarkdownParser, breaks: Sequence[str], kind: BlockKind
+        self,
+        text: str,
+        parser: MarkdownParser,
+        breaks: Sequence[str],
+        kind: BlockKind,
+        locate: Callable[[Span], Sequence[Span]],
     ) -> None:
-        """`breaks`: what the source has between its lines."""
+        """`breaks`: what the source has between its lines; `locate`: finds where the lines of a
+        part of the text stand in the source, or nothing."""
         self.inline, self._text, self._kind = InlineText(), text, kind
         self._parser, self._breaks, self._line = parser, breaks, 0
         self._ends: dict[int, tuple[MarkOrText, MarkOrText]] = {}
         self._values: set[int] = set()
+        self._locate, self.notes = locate, list[Span]()
         marks = _with_attributes(parser.marks(text))
         self._partners = pair_tags(marks)
         self._lines_of_tags = {*_lines_of_tags(text, marks)}
@@ -75,8 +85,7 @@ class BlockText:
             return written.replace('"', "'")
         if self._kind == "heading":
             return written
-        written = _NUMBERED.sub(r"\1\\", written) if _NUMBERED.match(written) else written
-        return "\\" + written if _MARKED.match(written) else written
+        return _begun(written)
 
     def _with_marks(self, pieces: Sequence[MarkOrText]) -> str:
         """The pieces as they are, or with their texts escaped if a parser finds other marks."""
@@ -93,14 +102,19 @@ class BlockText:
         return sorted(mark.name for mark in marks if mark.name not in _UNCOUNTED)
 
     def _pieces(self, translation: CodedText) -> Iterator[MarkOrText]:
-        """The parts as they are written, with no quotation marks that end an attribute."""
-        is_value = False
+        """The parts as they are written, with no quotation marks that end an attribute, and no line
+        that begins as a block does."""
+        is_value, begins = False, False
         for part in translation.parts:
             if not isinstance(part, str):
                 is_value = part.number in self._values
             elif is_value:
                 part = part.replace('"', "'")
-            yield self._piece(part)
+            elif begins:
+                part = _begun(part.lstrip(" "))
+            piece = self._piece(part)
+            begins = piece.name in _BREAKS
+            yield piece
 
     def _piece(self, part: TextPart) -> MarkOrText:
         if isinstance(part, str):
@@ -127,6 +141,9 @@ class BlockText:
             self._add_break(mark)
         elif mark.name == "space":
             self._add_space(mark)
+        elif mark.name == "note" and (lines := self._locate(_inside(mark))):
+            self.notes.append(_inside(mark))
+            self._add_code(f"^{inner(lines[0].start - 1, lines[-1].end)}]", mark.name)
         elif mark.name == "image" and self._is_alone(mark):
             self._add_picture(written)
         else:
@@ -185,7 +202,7 @@ class BlockText:
 
     def _add_code(self, written: str, name: str) -> None:
         number = len(self.inline.spellings)
-        if name in ("hardbreak", "softbreak"):
+        if name in _BREAKS:
             self.inline.stop(written.strip() + self._breaks[self._line])
         elif is_block(name):
             self.inline.stop(written)
@@ -216,6 +233,17 @@ class BlockText:
             return written
         label = self._text[opening.end : closing.start]
         return f"][{' '.join(label.split())}]{written[shortcut.end() :]}"
+
+
+def _begun(written: str) -> str:
+    """The beginning of a line as a text, not as a mark of a block."""
+    written = _NUMBERED.sub(r"\1\\", written) if _NUMBERED.match(written) else written
+    return "\\" + written if _MARKED.match(written) else written
+
+
+def _inside(note: Mark) -> Span:
+    """The text of `^[a note]`, which is a place of its own."""
+    return Span(note.start + len("^["), note.end - len("]"))
 
 
 def _lines_of_tags(text: str, marks: Sequence[Mark]) -> Iterator[int]:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from service.translation.markup.coded_text import CodedText
 from tests.service.documents.samples import OPTIONS, coded, parse_file, translated
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +32,7 @@ PARTS = {
     "at <https://a.b/c> or <a@b.c>": "AT <https://a.b/c> OR <a@b.c>",
     "a<br>b <b>c</b> <img src=x>d": "A<br>B <b>C</b> <img src=x>D",
     "\\*a\\* &amp; b & c &lt;d&gt; < e": "\\*A\\* &amp; B & C &lt;D&gt; < E",
-    "note[^1] here": "NOTE[^1] HERE",
+    "note[^1] here[^2](one two) [^a](b)": "NOTE[^1] HERE[^2](ONE TWO) [^A](b)",
     "a <!-- comment --> b": "A <!-- comment --> B",
     "a $x_i^2$ b costs $5 and $6": "A $x_i^2$ B COSTS $5 AND $6",
     "see [[a page]] and [[a page|the *text*]]": "SEE [[a page]] AND [[a page|THE *TEXT*]]",
@@ -43,7 +44,7 @@ PARTS = {
     "[a]({{ site.url }}/b) {% if c_d %}e": "[A]({{ site.url }}/b) {% if c_d %}E",
     "press ++ctrl+alt++ \\(x_1\\) $$y z$$": "PRESS ++ctrl+alt++ \\(x_1\\) $$y z$$",
     "a^[a *note*] ^^b^^": "A^[A *NOTE*] ^^B^^",
-    "[a `b`][there] x[i][j]": "[A `b`][there] X[I][J]",
+    "[a `b`][there] x[i][j] [a][b](c)": "[A `b`][there] X[I][J] [A][B](c)",
     "5&nbsp;km \u00a0a&nbsp;&nbsp; b\u202fc": "5&nbsp;KM \u00a0A&nbsp;&nbsp; B\u202fC",
     "a <kbd>Ctrl *a*</kbd> <b translate=no>c</b>": "A <kbd>Ctrl *a*</kbd> <b translate=no>c</b>",
     "text {.note}": "TEXT {.note}",
@@ -137,6 +138,12 @@ def test_only_texts_change(source: str) -> None:
 def test_a_translation_does_not_begin_another_block(translation: str, expected: str) -> None:
     parsed = parse_file(b"text\n", "a.md", OPTIONS)
     assert parsed.write([coded(translation)]).decode() == expected
+    parsed = parse_file(b"> one\\\n> two\n", "a.md", OPTIONS)
+    (segment,) = parsed.segments
+    assert isinstance(segment.text, CodedText)
+    first, end, _ = segment.text.parts
+    written = parsed.write([CodedText((first, end, f" {translation}"))]).decode()
+    assert written == f"> one\\\n> {expected}"
 
 
 MDX = {

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.service.documents.samples import OPTIONS, coded, parse_file, texts_of, translated
+from tests.service.documents.samples import (
+    OPTIONS,
+    capitals,
+    coded,
+    parse_file,
+    texts_of,
+    translated,
+)
 
 FRONT_MATTER = {
     "---\ntitle: one two\ntags: [a b]\nhero:\n  tagline: >-\n    three\n    four\n---\nfive\n": (
@@ -86,6 +93,10 @@ LINES = {
         "{{< code-toggle a=b />}}\n\nONE\n\n{{< code-toggle >}}\na\n{{< /code-toggle >}}\n"
     ),
     "one\n{* a/b c.py d[1,2] *}\n": "ONE\n{* a/b c.py d[1,2] *}\n",
+    '{$A.B:"{#c}"} one {$d} two {$E:"{#f}"} $g$\n': '{$A.B:"{#c}"} ONE {$d} TWO {$E:"{#f}"} $g$\n',
+    "> one^[two *three*\n> four] five\n>\n> ^[six^[seven]]\n": (
+        "> ONE^[TWO *THREE* FOUR] FIVE\n>\n> ^[SIX^[SEVEN]]\n"
+    ),
 }
 ATTRIBUTES = {
     "{{< figure src='a b' caption=\"one *two*\" >}}\n": (
@@ -165,3 +176,13 @@ def test_the_number_of_a_note_is_a_superscript() -> None:
     assert texts_of("a.md", content) == [
         "one<^0><1>1</1></0> H<^2>2</2>O <3>two</3>",
     ]
+
+
+def test_a_note_within_a_sentence_is_a_text_of_its_own() -> None:
+    parsed = parse_file(b"One^[two *three*] four.\n", "a.md", OPTIONS)
+    assert texts_of("a.md", b"One^[two *three*] four.\n") == ["One<0/> four.", "two <0>three</0>"]
+    outer, note = (segment.text for segment in parsed.segments)
+    done = [
+        parsed.write(texts).decode() for texts in ([capitals(outer), note], [outer, coded("X")])
+    ]
+    assert done == ["ONE^[two *three*] FOUR.\n", "One^[X] four.\n"]
