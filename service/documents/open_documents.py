@@ -36,14 +36,17 @@ _FORMULA, _VALUE, _STRING = "table:formula", "office:value-type", "string"
 _RESULT = regex.compile(r"""\s(?:(?:office|calcext):value-type|office:string-value)="[^"]*+\"""")
 _FRAMES, _CLASS = frozenset({"draw:frame", "draw:custom-shape"}), "presentation:class"
 _LABELS = Labels(
-    regex.compile(r"<svg:(?:title|desc)>[^<]++|<table:(?:help|error)-message\s[^<>]++>"),
     regex.compile(
-        r"(?P<name>(?P<head>>)(?P<value>[^<]++)(?P<tail>)"
+        r"<(?:svg:(?:title|desc)|text:placeholder\s[^<>]*+)>[^<]++"
+        r"|<table:(?:help|error)-message\s[^<>]++>"
+    ),
+    regex.compile(
+        r"(?P<name>(?P<head>>(?:&lt;)?+)(?P<value>(?:(?!&gt;\Z)[^<])++)(?P<tail>(?:&gt;)?+)"
         r'|(?P<head>\stable:title=")(?P<value>[^"]*+)(?P<tail>"))'
     ),
     {},
 )
-"""Alternative texts, and titles of prompts."""
+"""Alternative texts, titles of prompts, and placeholders such as `<Name>`."""
 _TEXT_SCRIPT = regex.compile(
     r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
     r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""

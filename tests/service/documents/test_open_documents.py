@@ -83,6 +83,15 @@ def test_alternative_texts_are_translated_and_cut_no_sentence() -> None:
     assert frame.format("A &amp; B") in done
 
 
+@pytest.mark.parametrize(("begin", "end"), [("", ""), ("&lt;", "&gt;")])
+def test_the_texts_of_placeholders_are_translated(begin: str, end: str) -> None:
+    field = f"<text:placeholder text:placeholder-type='text'>{begin}{{}}{end}</text:placeholder>"
+    content = content_of(f"<text:p>Dear {field.format('Name &amp; house')},</text:p>")
+    assert texts_of("a.ott", content) == ["Dear <0/>,", "Name & house"]
+    done = member(translated("a.ott", content), "content.xml").decode()
+    assert f"DEAR {field.format('NAME &amp; HOUSE')}," in done
+
+
 def test_titles_of_prompts_are_translated() -> None:
     prompt = '<table:help-message table:title="Size"><text:p>Choose</text:p></table:help-message>'
     content = content_of(prompt)
