@@ -95,7 +95,7 @@ def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
 
 def parse_svg(content: bytes, options: FileOptions) -> TextFile:
     """The texts, titles and descriptions of a picture. Raises InvalidDocument."""
-    return _picture(read_xml(content), options)
+    return _picture(read_xml(content, has_entities=True), options)
 
 
 def _picture(xml: XmlText, options: FileOptions) -> TextFile:

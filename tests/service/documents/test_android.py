@@ -100,3 +100,11 @@ def test_names_that_the_document_type_declares_stay() -> None:
     for value in ("a&amp;b;", "<i/>", "&#37;a", "a" * 300):
         with pytest.raises(InvalidDocument, match="entities"):
             translated("a.xml", source.replace("The app", value).encode())
+
+
+def test_names_that_a_picture_declares_stay() -> None:
+    """As programs for drawing declare namespaces."""
+    head = "<!DOCTYPE svg [<!ENTITY ns 'http://www.w3.org/2000/svg'><!ENTITY APP 'The app'>]>"
+    source = f"{head}<svg xmlns='&ns;'><title>open &APP; now</title><text>&APP;</text></svg>"
+    done = source.replace("open", "OPEN").replace("now", "NOW")
+    assert translated("a.svg", source.encode()).decode() == done
