@@ -32,7 +32,7 @@ from service.translation.markup.scanner import scan
 
 _LINE = regex.compile(r"([^\n\r]*+)(?:\r\n|\n|\r|\Z)")
 _HEAD = regex.compile(
-    r"\[[ xX]\]\s++(?=\S)|\[!(?P<kind>[\w-]++)(?:\|[^\]\n]*+)?\][+-]?+[ \t]*+\n?+"
+    r"\[[ xX]\]\s++(?=\S)|\[!(?P<kind>[\w-]++)(?:[| ][^\[\]\n]*+)?\][+-]?+[ \t]*+\n?+"
 )
 """The box of a task, or the kind of an alert, whose title may follow."""
 _TAIL = regex.compile(

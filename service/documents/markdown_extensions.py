@@ -29,6 +29,7 @@ _KEPT = {
     "formula": regex.compile(r"\\\((?:[^\\\n]|\\(?!\))){1,300}+\\\)"),
     "template": regex.compile(_TEMPLATE),
     "label": regex.compile(r"\\@ref\([^()\n]++\)|\(ref:[\w-]++\)"),
+    "include": regex.compile(r"(?i)\[!(?:code[\w#+-]*+|include) ?\[[^\[\]\n]*+\]\([^()\n]*+\)\]"),
     "role": regex.compile(r"\{[A-Za-z][\w:.+-]*+\}(?:`[^`\n]++`(?!`)|``[^\n]*?[^`\n]``(?!`))"),
     "attributes": regex.compile(ATTRIBUTES),
     "space": regex.compile(rf"(?:[{_SPACES}]|&(?:nbsp|ensp|emsp|thinsp|#160|#[xX]0*[aA]0);)++"),
@@ -80,7 +81,7 @@ _LINE = regex.compile(
 as `*[HTML]: ...`, a definition with a template, a template, a target or mark of MyST, the name of a
 block, a table of contents, an inclusion, or the attributes of a block."""
 SHOWN = regex.compile(
-    r"""(?<=[\s{])(?:alt|aria-label|caption|description|(?:fig|tbl)-(?:alt|cap)|heading|label
+    r"""(?<=[\s{])(?:alt(?:-text)?|aria-label|caption|description|(?:fig|tbl)-(?:alt|cap)|heading|label
     |placeholder|subtitle|summary|text|title|tooltip)\s*+=\s*+"(?P<title>[^"\\{}<>\n]*+)\"""",
     regex.X,
 )

@@ -32,7 +32,7 @@ _PICTURE = regex.compile(r"(!\[)([^\[\]|\\`*_<&]*+)(\](?:\(|\[[^\]]).*+)")
 """A picture whose description has no marks."""
 _WORDS = frozenset(
     {"code_inline", "math_inline", "math_inline_double", "link_close"}
-    | {"wikilink", "icon", "keys", "formula", "template", "role", "label", "kept"}
+    | {"wikilink", "icon", "keys", "formula", "include", "template", "role", "label", "kept"}
 )
 _EMPHASES = frozenset(f"{tag} of Markdown" for tag in ("em", "strong", "s", "mark"))
 _SHORTCUT = regex.compile(r"\](?:\[\])?(?=\{|<!--|$)")

@@ -98,6 +98,17 @@ LINES = {
         "> ONE^[TWO *THREE* FOUR] FIVE\n>\n> ^[SIX^[SEVEN]]\n"
     ),
 }
+LEARN = {
+    ':::image type="content" source="one.png" alt-text="one two":::\n': (
+        ':::image type="content" source="one.png" alt-text="ONE TWO":::\n'
+    ),
+    '> [!div class="one"]\n> [two](three.md)\n': '> [!div class="one"]\n> [TWO](three.md)\n',
+    "> [!VIDEO https://one.com/two]\n\nthree\n": "> [!VIDEO https://one.com/two]\n\nTHREE\n",
+    "one [!INCLUDE [two](../a.md)] three [!include[two](a.md)]\n": (
+        "ONE [!INCLUDE [two](../a.md)] THREE [!include[two](a.md)]\n"
+    ),
+    "[!code-csharp[one](a.cs?two=3)]\n\none\n": "[!code-csharp[one](a.cs?two=3)]\n\nONE\n",
+}
 ATTRIBUTES = {
     "{{< figure src='a b' caption=\"one *two*\" >}}\n": (
         "{{< figure src='a b' caption=\"ONE *TWO*\" >}}\n"
@@ -132,10 +143,10 @@ NESTED = {
 
 
 @pytest.mark.parametrize(
-    "source", [*FRONT_MATTER, *DIRECTIVES, *TABLES, *LINES, *ATTRIBUTES, *CHUNKS, *NESTED]
+    "source", [*FRONT_MATTER, *DIRECTIVES, *TABLES, *LINES, *LEARN, *ATTRIBUTES, *CHUNKS, *NESTED]
 )
 def test_only_texts_change(source: str) -> None:
-    known = FRONT_MATTER | DIRECTIVES | TABLES | LINES | ATTRIBUTES | CHUNKS | NESTED
+    known = FRONT_MATTER | DIRECTIVES | TABLES | LINES | LEARN | ATTRIBUTES | CHUNKS | NESTED
     assert translated("a.md", source.encode()).decode() == known[source]
 
 
