@@ -20,7 +20,7 @@ _FRONT_MATTER = regex.compile(
 )
 _SHOWN = regex.compile(
     r"""abstract|caption|description|details|excerpt|lead|link_?title|nav_title|page_?title
-    |short_?title|sidebar_label|subtitle|summary|tagline|text|title""",
+    |short_?title|sidebar_?(?:label|title)|subtitle|summary|tagline|text|title""",
     regex.X | regex.IGNORECASE,
 )
 """The keys of texts that readers see."""

@@ -31,6 +31,7 @@ def add_jsx(parser: MarkdownIt) -> None:
     parser.disable(["code", "html_block", "autolink"])
     parser.inline.ruler.before("escape", "jsx", _inline)
     parser.block.ruler.before("fence", "jsx", _lines, {"alt": ["paragraph", "list"]})
+    parser.block.ruler.at("paragraph", _paragraph)
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
@@ -56,4 +57,25 @@ def _lines(state: StateBlock, first: int, last: int, silent: bool) -> bool:
         ends = (line for line in range(first, last) if state.eMarks[line] >= found.end())
         state.line = next(ends) + 1
         push_attributes(state, first, state.line)
+    return True
+
+
+def _paragraph(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """A paragraph as CommonMark's, but what begins another block ends it at any depth, for no line
+    of MDX is code because of its indentation."""
+    rules = state.md.block.ruler.getRules("paragraph")
+    outer = state.parentType, state.listIndent
+    state.parentType, state.listIndent = "paragraph", -1
+    end = first + 1
+    while end < last and not state.isEmpty(end):
+        if state.sCount[end] >= 0 and any(rule(state, end, last, True) for rule in rules):
+            break
+        end += 1
+    state.parentType, state.listIndent = outer
+    state.line = end
+    state.push("paragraph_open", "p", 1).map = [first, end]
+    token = state.push("inline", "", 0)
+    token.content = state.getLines(first, end, state.blkIndent, False).strip()
+    token.map, token.children = [first, end], []
+    state.push("paragraph_close", "p", -1)
     return True

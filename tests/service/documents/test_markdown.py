@@ -159,6 +159,9 @@ MDX = {
         "<details>\n<summary>ONE</summary>\n</details>\n"
     ),
     "unclosed { one < two\n": "UNCLOSED { ONE < TWO\n",
+    "<A>\n    one:\n    ```b\n    c\n    ```\n    - two\n      three\n    - four\n</A>\n": (
+        "<A>\n    ONE:\n    ```b\n    c\n    ```\n    - TWO THREE\n    - FOUR\n</A>\n"
+    ),
 }
 
 
