@@ -132,11 +132,9 @@ class Preparation:
         if isinstance(text, CodedText):
             return Document(self._cutter.items(coded_flows(text, self._find_kept)))
         if work.job.format != "text" and _is_written_as_html(text, work.job.format):
-            has_paragraphs = work.job.format == "auto"
-            parts = take_apart(
-                text, self._find_kept, work.job.target, has_paragraphs=has_paragraphs
-            )
-            return Document(self._cutter.items(parts))
+            is_auto = work.job.format == "auto"
+            page = take_apart(text, self._find_kept, work.job.target, has_paragraphs=is_auto)
+            return Document(self._cutter.items(page))
         if "、" in text and is_spaced(work.target) and not is_spaced(work.source):
             text = _NUMBERED.sub(r"\1. ", text)
         if self._is_plain(text):

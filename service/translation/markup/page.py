@@ -61,8 +61,10 @@ _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uF
 _LEGACY = "|".join(sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len, reverse=True))
 """Names of references that need no semicolon. HTML reads them in attributes only if no letter,
 digit or equals sign follows. Here this holds for text, too: the address ?a=1&copy=2 stays."""
-_BLANK_LINE = regex.compile(r"```[^`]++```(*SKIP)(*FAIL)|\n[ \t\r]*+\n\s*+")
-"""Outside of code."""
+_BETWEEN_PARAGRAPHS = regex.compile(
+    r"```[^`]++```(*SKIP)(*FAIL)|\n[ \t\r]*+\n\s*+|\n(?=[ \t]*+(?:[-*+•]|\#{1,6}|\d{1,2}[.)])[ \t])"
+)
+"""A blank line, or the end of a line before an item or a heading, outside of code."""
 _PARTS = regex.compile(
     r"(?P<space>[ \t\n\f\r]++)"
     r"|&(?:\#[0-9]{1,7}+;?|\#[xX][0-9a-fA-F]{1,6}+;?|[A-Za-z][A-Za-z0-9]{1,31}+;"
@@ -82,7 +84,7 @@ def take_apart(
     """The page's parts in order: strings to keep as they are, and flows. Linear time.
 
     The parts, spelled with their tags, are the source. `target`: what is marked as in this language
-    stays as it is; `has_paragraphs`: a blank line ends one, as in a plain text.
+    stays as it is; `has_paragraphs`: blank lines and items end one, as in a plain text.
     """
     return _Page(source, find, target, has_paragraphs).parts()
 
@@ -263,7 +265,7 @@ class _Page:
 
     def _add_paragraphs(self, text: str) -> None:
         position = 0
-        for match in _BLANK_LINE.finditer(text) if self._has_paragraphs else ():
+        for match in _BETWEEN_PARAGRAPHS.finditer(text) if self._has_paragraphs else ():
             self._add_text(text[position : match.start()])
             self._end_flow()
             self._keep_string(match.group())

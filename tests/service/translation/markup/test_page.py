@@ -174,13 +174,17 @@ def branches_of(flow: Flow) -> list[str]:
 
 
 @pytest.mark.parametrize("tag", ["b", "i", "a href='x'"])
-def test_a_blank_line_ends_a_paragraph_in_what_may_be_a_text(tag: str) -> None:
+def test_blank_lines_and_items_end_a_paragraph_in_what_may_be_a_text(tag: str) -> None:
     name = tag.split()[0]
-    source = f"One\n\ntwo\r\n \r\n<{tag}>three\n\nfour</{name}> five\nsix\n\n```\na\n\nb\n``` c"
+    source = (
+        f"One\n\ntwo\r\n \r\n<{tag}>three\n\nfour</{name}> five\nsix\n\n```\na\n\nb\n``` c"
+        "\n- seven\n  * eight\n12. nine\n## ten -\neleven"
+    )
     parts = take_apart(source, has_paragraphs=True)
     assert source_of(parts) == source
     found = [part.text.strip() for part in parts if isinstance(part, Flow)]
-    assert found == ["One", "two", "three", "four five six", f"{MARK} c"]
+    items = ["- seven", "* eight", "12. nine", "## ten - eleven"]
+    assert found == ["One", "two", "three", "four five six", f"{MARK} c", *items]
     (page,) = (part for part in take_apart(source) if isinstance(part, Flow))
     assert page.text.startswith("One two three four")
 
