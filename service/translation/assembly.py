@@ -17,6 +17,7 @@ from service.translation.checks.differences import (
     check_sentence,
     check_terms,
 )
+from service.translation.checks.number_words import NUMERAL
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.omissions import omitted
 from service.translation.confidence import SentenceConfidence, rate
@@ -273,7 +274,8 @@ def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJ
     strings, dates, and numbers that only one side has, lost ones twice; LOST if a kept string was
     lost or doubled."""
     has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
-    numbers = find_numbers(sentence.text) if has_digits(sentence.text) else None
+    has_numbers = has_digits(sentence.text) or NUMERAL.search(sentence.text) is not None
+    numbers = find_numbers(sentence.text) if has_numbers else None
     faults = []
     for version in versions:
         if version is None:

@@ -49,6 +49,7 @@ _OTHER_WORDS = {
     **dict.fromkeys(("a", "an", "ein", "eine", "einen", "einer", "einem", "eines", "une"), 1),
     **dict.fromkeys(("once", "einmal", "première"), 1),
     **dict.fromkeys(("twice", "zweimal", "zwo", "both", "beide", "second", "seconde"), 2),
+    **dict.fromkeys(("quarter", "viertel", "quart"), 4),
     **dict.fromkeys(("half", "demi", "double", "pair", "doppelt"), 2),
     **dict.fromkeys(("dozen", "dutzend", "douzaine", "noon", "midi"), 12),
     **dict.fromkeys(("quatre-vingt", "quatre-vingts", "octante"), 80),
@@ -81,6 +82,8 @@ _LONGEST_WORD = 40
 _ZH_DIGITS = {char: value % 10 for value, char in enumerate("〇一二三四五六七八九零")} | {"两": 2}
 _ZH_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ZH_LARGE = {"万": 10**4, "亿": 10**8}
+NUMERAL = regex.compile("[一二两三四五六七八九][〇零一二三四五六七八九十百千万亿]|点[半一三]")
+"""What Chinese numbers in words have that must be translated as numbers."""
 _ZH = regex.compile("(?:[〇零一二两三四五六七八九十百万亿]|千(?![米克瓦卡])){1,30}")
 
 
@@ -168,25 +171,31 @@ def _chinese(chars: str, start: int) -> Iterator[NumberWords]:
         for place, char in enumerate(chars if len(chars) < 4 else ""):
             yield NumberWords(start + place, start + place + 1, _ZH_DIGITS[char], is_certain=False)
         return
-    found = _chinese_value(chars)
+    found = chinese_value(chars)
     if found is not None:
         is_certain = len(chars) > 1 and chars[0] in _ZH_DIGITS
         yield NumberWords(start, start + len(chars), found, is_certain=is_certain)
 
 
-def _chinese_value(chars: str) -> int | None:
-    """The value of digits and units; None if they are no number, such as 三五百."""
+def chinese_value(chars: str) -> int | None:
+    """The value of digits and units; None if they are no number, such as 三五百. A last digit without
+    零 before it counts the next smaller unit: 一万二 is 12,000."""
     total = section = 0
-    digit: int | None = None
+    unit, digit, is_after_zero = 1, None, False
     for char in chars:
         if char in _ZH_DIGITS:
             if digit:
                 return None
+            is_after_zero = digit == 0 or char in "〇零"
             digit = _ZH_DIGITS[char]
         elif char in _ZH_UNITS:
-            section += (1 if digit is None else digit) * _ZH_UNITS[char]
+            unit = _ZH_UNITS[char]
+            section += (1 if digit is None else digit) * unit
             digit = None
         else:
+            unit = _ZH_LARGE[char]
             section = (section + (digit or 0)) or 1
-            total, section, digit = (total + section) * _ZH_LARGE[char], 0, None
+            total, section, digit = (total + section) * unit, 0, None
+    if unit > 10 and not is_after_zero:
+        return total + section + (digit or 0) * unit // 10
     return total + section + (digit or 0)

@@ -6,6 +6,7 @@ A number has all the values that its spelling allows: `1.000` is a thousand or o
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -26,7 +27,9 @@ _PARTED = regex.compile(
     r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+:\d{2}+"
     r"|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
 )
-_SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千万亿萬億])")
+_SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿萬億]+|[百千])")
+_TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿萬億])")
+_TIME = regex.compile(r"(?<=点)(?:(?P<half>半)|[一1]刻|(?P<three>[三3]刻))")
 _MYRIADS = frozenset("万亿萬億")
 """Unlike 千 these are never a prefix of a unit."""
 _AFTERNOON = regex.compile(r"\s?(?:[:.]\d\d)?\s?p\.?m\b", regex.IGNORECASE)
@@ -78,6 +81,7 @@ def find_numbers(text: str) -> Numbers:
     text = with_known_digits(text)
     words = list(number_words(text))
     certain = [_signed(text, *found) for found in _digits(text)]
+    certain += _quarters(text)
     certain += [
         Number(text[word.start : word.end], frozenset({Decimal(word.value)}))
         for word in words
@@ -86,6 +90,13 @@ def find_numbers(text: str) -> Numbers:
     inside = (match.group()[:_MOST_DIGITS] for match in _IN_WORD.finditer(text))
     possible = {Decimal(word.value) for word in words} | {Decimal(digits) for digits in inside}
     return Numbers(certain, frozenset(possible | {-value for value in possible}))
+
+
+def _quarters(text: str) -> Iterator[Number]:
+    """The minutes of 三点半, which is half past three or 3:30."""
+    for found in _TIME.finditer(text) if "点" in text else ():
+        minutes = 30 if found["half"] else 45 if found["three"] else 15
+        yield Number(found.group(), frozenset(map(Decimal, (minutes, 2 if minutes == 30 else 4))))
 
 
 def has_minus(text: str, start: int) -> bool:
@@ -182,6 +193,8 @@ def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
     if (scale := _scale_after(text, end)) is not None:
         scaled = {value * scale.value for value in values}
         values = scaled if scale.is_certain else values | scaled
+    elif (other := _TO.match(text, end)) and (scale := _scale_after(text, other.end())):
+        values |= {value * scale.value for value in values}  # 30-50万
     if end - start <= 2 and _is_afternoon(text, start, end):
         values |= {value + 12 for value in values}
     if text[end : end + 1] == "折":  # 8折 is 20 % off
@@ -214,8 +227,10 @@ def _scale_after(text: str, end: int) -> _Scale | None:
     word = match[1].lower()
     if (value := ABBREVIATED_SCALES.get(word)) is not None:
         return _Scale(value, is_certain=True)
+    if word[-1] in _MYRIADS:
+        return _Scale(math.prod(SCALES[char] for char in word), is_certain=True)
     value = SCALES.get(word)
-    return None if value is None else _Scale(value, is_certain=text[end] in _MYRIADS)
+    return None if value is None else _Scale(value, is_certain=False)
 
 
 def _is_afternoon(text: str, start: int, end: int) -> bool:

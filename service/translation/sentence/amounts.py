@@ -17,6 +17,7 @@ from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.sentence.hours import find_hours
+from service.translation.sentence.numerals import Numeral, find_numerals
 
 _MOST_DIGITS = 24
 _MOST_DECIMALS = 2
@@ -111,14 +112,21 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
     """The numbers of a text, but for those that are a part of a word, months in Chinese, and what
     only one of the languages writes so; dates, and English hours as those of a whole day. Linear
     time."""
-    text = with_known_digits(text)
+    text, other = with_known_digits(text), _WRITINGS.get(target)
     wholes = [Amount(one.start, one.end, one.written) for one in find_hours(text, source)]
     if target in DATED:
         dates = find_dates(text, source)
         wholes += (Amount(one.start, one.end, one.written(target)) for one in dates)
+    if source == "zh" and other is not None:
+        wholes += (_numeral(one, other) for one in find_numerals(text))
     taken = {place for whole in wholes for place in range(whole.start, whole.end)}
     numbers = (one for one in _find_numbers(text, source, target) if one.start not in taken)
     yield from sorted([*wholes, *numbers])
+
+
+def _numeral(found: Numeral, writing: _Writing) -> Amount:
+    values = [f"{value}" if found.is_year else _large(value, writing) for value in found.values]
+    return Amount(found.start, found.end, "–".join(values) + found.unit)
 
 
 def _find_numbers(text: str, source: str, target: str) -> Iterator[Amount]:
@@ -148,6 +156,9 @@ def _in_target(
         return written
     if own is None or other is None or len(written) > _MOST_DIGITS:
         return None
+    if scale is not None and "-" in written:
+        sides = [_in_target(side, scale, own, other) for side in written.split("-")]
+        return None if None in sides else "–".join(filter(None, sides))
     is_grouped = regex.match(own.grouped, written) is not None
     whole = own.grouped if is_grouped else r"\d+"
     number = regex.fullmatch(rf"({whole})(?:{regex.escape(own.decimal)}(\d+))?", written)

@@ -1,23 +1,19 @@
-"""Chinese numbers that networks take for others: 8折 is 20 % off, and 零下5度 and 为-5 are below
-zero."""
+"""Chinese numbers that networks take for others: 8折 is 20 % off, 零下5度 and 为-5 are below zero,
+3点半 is 3:30, and 3～5 is 3-5."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import regex
 
+from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
 from service.translation.sentence.carriers import Replacement
+from service.translation.sentence.numerals import MINUTES
 
 _DIGITS = "一二三四五六七八九"
 _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
-_BELOW_ZERO = regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{_DIGITS}十])(?=度|摄))")
-_DISCOUNT = regex.compile(
-    rf"打?\s?(?<![\d.,第{_DIGITS}十百千])(?:(?P<number>(?!10)[1-9][0-9]?(?:\.[0-9])?)|(?P<digits>[{_DIGITS}]{{1,2}}))\s?折"
-    r"(?:优惠|扣)?(?=$|[\s，。；！？、,;!?)）起价后的促出特卖销])"
-)
-"""Of the words that begin with 折, some follow a number: 三折伞."""
 
 
 def find_chinese_numbers(text: str) -> Iterator[Replacement]:
@@ -25,14 +21,38 @@ def find_chinese_numbers(text: str) -> Iterator[Replacement]:
     for sign in _MINUS.finditer(text):
         if has_minus(text, sign.end()):
             yield Replacement(*sign.span(), f" {sign.group()}")
-    for below in _BELOW_ZERO.finditer(text):
-        digit = f"{_DIGITS}十".index(below["digit"]) + 1 if below["digit"] else ""
-        yield Replacement(*below.span(), f" -{digit}")
-    for discount in _DISCOUNT.finditer(text):
-        paid = float(discount["number"] or "".join(map(_value, discount["digits"])))
-        off = round(100 - (10 * paid if paid < 10 else paid), 1)
-        yield Replacement(*discount.span(), f"{off:g}%折扣")
+    for pattern, write in _RULES:
+        for found in pattern.finditer(text):
+            yield Replacement(*found.span(), write(found))
 
 
-def _value(digit: str) -> str:
-    return str(_DIGITS.index(digit) + 1)
+def _below_zero(found: regex.Match[str]) -> str:
+    return f" -{chinese_value(found['digit']) if found['digit'] else ''}"
+
+
+def _discount(found: regex.Match[str]) -> str:
+    paid = float(found["number"] or "".join(str(chinese_value(one)) for one in found["digits"]))
+    return f"{round(100 - (10 * paid if paid < 10 else paid), 1):g}%折扣"
+
+
+def _clock(found: regex.Match[str]) -> str:
+    return f"点{MINUTES[found['part']]}分"
+
+
+def _hyphen(_: regex.Match[str]) -> str:
+    return "-"
+
+
+_RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...] = (
+    (regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{_DIGITS}十])(?=度|摄))"), _below_zero),
+    (  # of the words that begin with 折, some follow a number: 三折伞
+        regex.compile(
+            rf"打?\s?(?<![\d.,第{_DIGITS}十百千])"
+            rf"(?:(?P<number>(?!10)[1-9][0-9]?(?:\.[0-9])?)|(?P<digits>[{_DIGITS}]{{1,2}}))\s?折"
+            r"(?:优惠|扣)?(?=$|[\s，。；！？、,;!?)）起价后的促出特卖销])"
+        ),
+        _discount,
+    ),
+    (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),
+    (regex.compile(r"(?<=[\d日号月年点分])[～〜—]++(?=\d)"), _hyphen),
+)

@@ -192,6 +192,8 @@ def test_no_sentence_is_longer_than_the_network_takes(
         ),
         ("zh", "零下5度，零下十摄氏度，零下", " -5度， -10摄氏度，零下"),
         ("zh", "2020年-2023年，5元-10元，和平-2021，F-16，氦-3，3-5", None),
+        ("zh", "3点半、12点一刻到7号～9号，8:00—9:30", "3点30分、12点15分到7号-9号，8:00-9:30"),
+        ("zh", "第3点半数，三点半，6-12岁，——好", None),
         ("en", "(misc. items, e.g. approx. 5)", "(various items, for example approximately 5)"),
         ("en", "such files, e.g.:", "such files, for example:"),
         ("en", "Set max.width. It is Max.5.", None),

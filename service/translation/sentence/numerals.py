@@ -1,0 +1,64 @@
+"""Chinese numbers in words, by value, for networks that get them wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+import regex
+
+from service.translation.checks.number_words import chinese_value
+
+_DIGITS = "一二三四五六七八九"
+_NUMERAL = f"{_DIGITS}两〇零十百千万亿"
+_NUMERALS = regex.compile(
+    rf"(?<![\d第{_NUMERAL}])(?P<percent>百分之)?(?:"
+    rf"(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])(?P<unit>[十百千]万?|万)"
+    rf"|(?P<year>[一二][〇零{_DIGITS}]{{3}})(?=年)"
+    rf"|(?P<hour>[{_DIGITS}两十]{{1,2}}|[12]?\d)点(?P<part>半|[一三]刻)"
+    rf"|(?P<count>[{_DIGITS}两十][{_NUMERAL}]{{1,19}}|(?<=百分之)[{_DIGITS}])(?:点(?P<decimals>[{_DIGITS}零]++))?"
+    rf")(?![{_NUMERAL}分月])"
+)
+MINUTES = {"半": 30, "一刻": 15, "三刻": 45}
+
+
+class Numeral(NamedTuple):
+    """text[start:end] is a number in words; `values` are one, or two if it is between them. `unit`
+    is % or, of a time, the minutes."""
+
+    start: int
+    end: int
+    values: tuple[Decimal, ...]
+    unit: str = ""
+    is_year: bool = False
+
+
+def find_numerals(text: str) -> Iterator[Numeral]:
+    """The numbers of two characters and more, such as 一万二, 百分之五, 三点半, and 三四十, which is
+    30 to 40."""
+    for found in _NUMERALS.finditer(text):
+        if values := tuple(_values(found)):
+            minutes = f":{MINUTES[found['part']]}" if found["part"] else ""
+            unit = "%" if found["percent"] else minutes
+            yield Numeral(*found.span(), values, unit, found["year"] is not None)
+
+
+def _values(found: regex.Match[str]) -> Iterator[Decimal]:
+    if found["low"]:
+        yield from map(_value, (found["low"] + found["unit"], found["high"] + found["unit"]))
+    elif found["year"]:
+        yield Decimal(_digits(found["year"]))
+    elif hour := found["hour"]:
+        yield Decimal(hour) if hour.isdecimal() else _value(hour)
+    elif chinese_value(found["count"]) is not None:
+        decimals = _digits(found["decimals"] or "零")
+        yield Decimal(f"{chinese_value(found['count'])}.{decimals}").normalize()
+
+
+def _value(numeral: str) -> Decimal:
+    return Decimal(chinese_value(numeral) or 0)
+
+
+def _digits(numeral: str) -> str:
+    return "".join(str(chinese_value(char)) for char in numeral)
