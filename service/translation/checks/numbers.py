@@ -32,9 +32,14 @@ _TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿萬億])")
 _TIME = regex.compile(r"(?<=点)(?:(?P<half>半)|[一1]刻|(?P<three>[三3]刻))")
 _MYRIADS = frozenset("万亿萬億")
 """Unlike 千 these are never a prefix of a unit."""
-_AFTERNOON = regex.compile(r"\s?(?:[:.]\d\d)?\s?p\.?m\b", regex.IGNORECASE)
+_RANGE = r"(?:\s?(?:[-–—]|(?:to|or|and|till|until)\s)\s?[01]?\d(?:[:.]\d\d)?)?"
+_AFTERNOON = regex.compile(rf"(?:[:.]\d\d)?{_RANGE}\s?p\.?\s?m\b", regex.IGNORECASE)
+_MORNING = regex.compile(rf"(?:[:.]\d\d)?{_RANGE}\s?a\.?\s?m\b", regex.IGNORECASE)
+_LONGEST_RANGE = 24
 _BEFORE_NOON = ("下午", "晚上", "傍晚", "夜里", "nachmittags ", "abends ")
 _LONGEST_SCALE = 12
+_LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9, "tn": 10**12}
+"""Scales that touch their number, as in $60k."""
 _MINUS = regex.compile(
     r"(?:(?<![\w.,:;)\]}%‰°℃/+*~^#–—-])[-−](?=\d)"
     r"|(?<=\p{Han})(?<!\d\s?\p{Han}{1,3})[-−]"
@@ -181,8 +186,8 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozense
         value = Decimal(match.group())
         if is_time and match.start() > start and not value:
             continue  # 15:00 is 15 Uhr
-        is_hour = is_time and match.start() == start and _is_afternoon(text, start, end)
-        values = {value, value + 12} if is_hour else {value}
+        is_hour = is_time and match.start() == start
+        values = _of_day({value}, text, start, end) if is_hour else {value}
         if not is_time and len(match.group()) == 4:
             values.add(value % 100)  # 2024 and 24
         yield *match.span(), frozenset(values)
@@ -195,8 +200,8 @@ def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
         values = scaled if scale.is_certain else values | scaled
     elif (other := _TO.match(text, end)) and (scale := _scale_after(text, other.end())):
         values |= {value * scale.value for value in values}  # 30-50万
-    if end - start <= 2 and _is_afternoon(text, start, end):
-        values |= {value + 12 for value in values}
+    if end - start <= 2:
+        values = _of_day(values, text, start, end)
     if text[end : end + 1] == "折":  # 8折 is 20 % off
         values |= {100 - (10 * value if value < 10 else value) for value in values}
     if text[end : end + 1] == "s" and end - start == 4:  # the 1990s are the 90er
@@ -229,11 +234,15 @@ def _scale_after(text: str, end: int) -> _Scale | None:
         return _Scale(value, is_certain=True)
     if word[-1] in _MYRIADS:
         return _Scale(math.prod(SCALES[char] for char in word), is_certain=True)
-    value = SCALES.get(word)
+    value = SCALES.get(word) or (_LETTERS.get(word) if text[end].isalpha() else None)
     return None if value is None else _Scale(value, is_certain=False)
 
 
-def _is_afternoon(text: str, start: int, end: int) -> bool:
-    if _AFTERNOON.match(text, end, end + 8):
-        return True
-    return text[max(0, start - 12) : start].lower().endswith(_BEFORE_NOON)
+def _of_day(values: set[Decimal], text: str, start: int, end: int) -> set[Decimal]:
+    """The values of an hour: 3 p.m. is also 15, and 12 a.m. is also 0."""
+    if _AFTERNOON.match(text, end, end + _LONGEST_RANGE):
+        return values | {value + 12 for value in values}
+    if _MORNING.match(text, end, end + _LONGEST_RANGE):
+        return values | {value % 12 for value in values}
+    is_after = text[max(0, start - 12) : start].lower().endswith(_BEFORE_NOON)
+    return values | {value + 12 for value in values} if is_after else values

@@ -17,6 +17,7 @@ from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.hours import find_hours
+from service.translation.sentence.scaled import find_scaled
 from service.translation.sentence.stages import Version
 
 _DAYS = {
@@ -192,10 +193,12 @@ _WORDS = {
         "mins.": "minutes",
         "misc.": "various",
         "mn.": "million",
+        r"Ms(?=\.\s\p{Lu}).": "Mrs.",
         rf"no(?<!{_ANSWERS}no)(?=\.:?\s?\d).": "number",
         r"nos(?=\.\s?\d).": "numbers",
         r"p(?=\.\s\d).": "page",
         "pcs.": "pieces",
+        "p.a.": "per year",
         "pct.": "percent",
         "pkgs?.": "packages",
         r"pp(?=\.\s\d).": "pages",
@@ -210,9 +213,11 @@ _WORDS = {
     },
 }
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
-_NO_CENTS = regex.compile(r"(?<![\d.,])(?P<euros>\d++(?:\.\d{3})*+),[-–—]{1,2}(?![\p{L}\d])")
-"""1.299,- €."""
-_AFTER = r"(?=[\s,;:!?…)\]]|$)"
+_NO_CENTS = regex.compile(
+    r"(?<![\d.,'’])(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
+)
+"""1.299,- € or CHF 5.–."""
+_AFTER = r"(?=[\s,;:!?…)\]/]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;])|(?=\.\W*+$))"
 _LETTERS = r"\p{L}\p{M}\p{N}"
 _NUMBERS_OF = {
@@ -237,16 +242,22 @@ _NUMBER_OF = regex.compile(
 _ANY_DAY = {
     code: "|".join(sorted({*days, *days.values()}, reverse=True)) for code, days in _DAYS.items()
 }
-_SIGN = r"\s?[-–/+&]\s?"
+_SIGN = r"(?:\s?[-–/+&]\s?|,\s)"
+_BEFORE_TIME = {
+    "de": r"(?=\.?,\s⟦|\.?,?\s\d{1,2}(?:[:.–—-]\d|\.\s?(?:\d|\p{Lu}\p{Ll})|\s?(?:Uhr|h\b|bis\s\d)))",
+    "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.–—-]\d|st|nd|rd|th|\s?[ap]\.?m\b|\s\p{Lu}\p{Ll})"
+    r"|\p{Lu}\p{Ll}{2,8}\.?\s\d))",
+}
 _JOINED_DAYS = {
     code: regex.compile(
         rf"(?<![{_LETTERS}._/-])(?:{day})"
-        rf"(?:\.?(?:{_SIGN}|\s(?:bis|und|oder|to|and|or)\s)(?:{day})(?![{_LETTERS}]))++"
-        r"(?:\.(?=\W*+\w))?+"
+        rf"(?:(?:\.?(?:{_SIGN}|\s(?:bis|und|oder|to|and|or)\s)(?:{day})(?![{_LETTERS}]))++"
+        rf"|{_BEFORE_TIME[code]})(?:\.(?=\W*+\w))?+"
     )
     for code, day in _ANY_DAY.items()
 }
-"""Days beside each other, as in Mo-Fr and Sat./Sun., without a point that ends the sentence."""
+"""Days beside each other, as in Mo-Fr and Sat./Sun., or before a time, without a point that ends
+the sentence."""
 _PARTS_OF_DAYS = {
     code: regex.compile(rf"(?P<day>{day})\.?|(?P<sign>{_SIGN})") for code, day in _ANY_DAY.items()
 }
@@ -298,10 +309,17 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     taken = {place for start, end, _ in found for place in range(start, end)}
     matches = (one for one in known.finditer(text) if taken.isdisjoint(range(*one.span())))
     found += (Replacement(*one.span(), _word(one, language)) for one in matches)
+    numbers = [*_numbers(text, language)]
+    return spell(text, found, numbers) if found or numbers else None
+
+
+def _numbers(text: str, language: str) -> Iterator[Replacement]:
+    """Numbers that are written out: they do not come back."""
     if language == "de":
-        found += (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
-    hours = [Replacement(*hour[:3]) for hour in find_hours(text, language)]
-    return spell(text, found, hours) if found or hours else None
+        yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
+        return
+    yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
+    yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
 
 
 def enter_gendered(text: str, language: str) -> Spelled | None:
@@ -337,7 +355,8 @@ def _part(part: regex.Match[str], language: str) -> str:
     """The name of a day, or a sign with spaces."""
     if day := part["day"]:
         return _DAYS[language].get(day, day)
-    return f" {part['sign'].strip().replace('-', '–')} "
+    sign = part["sign"].strip().replace("-", "–")
+    return ", " if sign == "," else f" {sign} "
 
 
 @cache

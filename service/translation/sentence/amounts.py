@@ -18,6 +18,7 @@ from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.sentence.hours import find_hours
 from service.translation.sentence.numerals import Numeral, find_numerals
+from service.translation.sentence.scaled import find_scaled
 
 _MOST_DIGITS = 24
 _MOST_DECIMALS = 2
@@ -117,8 +118,10 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
     if target in DATED:
         dates = find_dates(text, source)
         wholes += (Amount(one.start, one.end, one.written(target)) for one in dates)
-    if source == "zh" and other is not None:
-        wholes += (_numeral(one, other) for one in find_numerals(text))
+    if other is not None:
+        scaled = find_scaled(text, source)
+        wholes += (Amount(one.start, one.end, _large(one.value, other)) for one in scaled)
+        wholes += (_numeral(one, other) for one in (find_numerals(text) if source == "zh" else ()))
     taken = {place for whole in wholes for place in range(whole.start, whole.end)}
     numbers = (one for one in _find_numbers(text, source, target) if one.start not in taken)
     yield from sorted([*wholes, *numbers])

@@ -42,11 +42,12 @@ if TYPE_CHECKING:
 _CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
 _ODD_WORDS = re.compile(
     rf"[{_CAPITAL}\d.,:&*_·(\-−～〜—下折点](?:(?<=[.,])[-,;:!?…–)\]]"
-    rf"|(?<=[{_CAPITAL}])(?:[{_CAPITAL}]|[a-z]{{1,9}}\.?\s?[-–+&]\s?[DFMSTW][a-z]{{1,9}}\b)"
-    r"|(?:(?<=\d\s\w\w\.)|(?<=\d\s\w{3}\.)|(?<=\d\s\w{4}\.))\Z"
+    rf"|(?<=[{_CAPITAL}])(?:[{_CAPITAL}]|[a-z]{{1,9}}\.?\s?[-–+&,]\s?[DFMSTW][a-z]{{1,9}}\b"
+    rf"|[a-z]{{1,4}},?\s(?:[\d⟦]|[{_CAPITAL}][a-z]{{2,8}}\s\d))"
+    r"|(?:(?<=\d\s\w\w\.)|(?<=\d\s\w{3}\.)|(?<=\d\s\w{4}\.)|(?<=\d\s\w\.\w\.))\Z"
     rf"|(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
     r"|(?<=[一-鿿][-−])\d|(?<=零下)|(?<=[\d一二三四五六七八九 ]折)"
-    r"|(?<=\d点)[半一三]|(?<=[\d日号月年点分][～〜—])\d|(?<=\d)\s?[APap]\.?\s?[Mm]\b)"
+    r"|(?<=\d点)[半一三]|(?<=[\d日号月年点分][～〜—])\d|(?<=\d)(?:[kKmMbB]|bn)\b|(?<=\d)\s?[APap]\.?\s?[Mm]\b)"
 )
 """Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that
 a sign joins, an hour, or a Chinese number that is taken for another."""

@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import regex
 
+_CLOCK = r"(?P<{0}hour>1[0-2]|0?[1-9])(?:[:.](?P<{0}minute>[0-5][0-9]))?"
 _HOUR = regex.compile(
-    r"(?<![\d:.,/$€£⟧]|\d\s?[-–—]\s?|\d\s(?:to|or|and|till|until)\s)(?P<hour>1[0-2]|0?[1-9])"
-    r"(?:[:.](?P<minute>[0-5][0-9]))?\s?(?:(?P<is_pm>p)|a)(?:\.\s?m\b(?:\.(?=\W*+\w))?|m\b)",
+    rf"(?<![\d:.,/$€£⟧]|\d\s?[-–—]\s?|\d\s(?:to|or|and|till|until)\s)"
+    rf"(?:{_CLOCK.format('first_')}(?P<joint>\s?[-–—]\s?|\s(?:to|or|and|till|until)\s))?"
+    rf"{_CLOCK.format('')}\s?(?:(?P<is_pm>p)|a)(?:\.\s?m\b(?:\.(?=\W*+\w))?|m\b)",
     regex.IGNORECASE,
 )
-"""3 p.m., by itself or after another: of `9 to 11 p.m.` the first is not known."""
+"""3 p.m., by itself or after an hour of which no half is told, as in `9 to 11 p.m.`"""
+_HALF = 12
 
 
 class Hour(NamedTuple):
@@ -26,12 +29,24 @@ class Hour(NamedTuple):
 
 
 def find_hours(text: str, language: str) -> Iterator[Hour]:
-    """The hours of a text, as hours from 1:00 to 23:59; none of 12 a.m., whose number is another
-    then."""
+    """The hours of a text, as hours from 0:00 to 23:59. An hour before another is of the same half
+    of the day if it is smaller, as in `9 to 11 p.m.`, and else of the other, as in `9 to 5 p.m.`"""
     for found in _HOUR.finditer(text) if language == "en" else ():
-        hour = int(found["hour"])
-        if hour < 12 or found["is_pm"]:
-            hour += 12 if found["is_pm"] and hour < 12 else 0
-            written = f"{hour}:{found['minute'] or '00'}"
-            said = written if found["minute"] else f"{hour} o'clock"
-            yield Hour(*found.span(), said, written)
+        last, is_pm = int(found["hour"]) % _HALF, found["is_pm"] is not None
+        joint, minute = found["joint"], found["minute"]
+        is_in_words = joint is None or joint.strip().isalpha()
+        if joint is not None:
+            first = int(found["first_hour"]) % _HALF
+            of_day = first + _HALF * (is_pm == (first < last))
+            start, end = found.start("first_hour"), found.start("joint")
+            is_said = is_in_words and not (minute or found["first_minute"])
+            yield _hour(start, end, of_day, found["first_minute"], str(of_day) if is_said else "")
+        of_day = last + _HALF * is_pm
+        is_said = is_in_words and of_day and not minute
+        start = found.start("hour")
+        yield _hour(start, found.end(), of_day, minute, f"{of_day} o'clock" if is_said else "")
+
+
+def _hour(start: int, end: int, of_day: int, minute: str | None, said: str) -> Hour:
+    written = f"{of_day}:{minute or '00'}"
+    return Hour(start, end, said or written, written)

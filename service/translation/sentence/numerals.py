@@ -35,8 +35,8 @@ class Numeral(NamedTuple):
 
 
 def find_numerals(text: str) -> Iterator[Numeral]:
-    """The numbers of two characters and more, such as 一万二, 百分之五, 三点半, and 三四十, which is
-    30 to 40."""
+    """The numbers of two characters and more: 一万二, 百分之五, 三点半, and 三四十, which is 30 to
+    40."""
     for found in _NUMERALS.finditer(text):
         if values := tuple(_values(found)):
             minutes = f":{MINUTES[found['part']]}" if found["part"] else ""
