@@ -244,7 +244,8 @@ _ANY_DAY = {
 }
 _SIGN = r"(?:\s?[-–/+&]\s?|,\s)"
 _BEFORE_TIME = {
-    "de": r"(?=\.?,\s⟦|\.?,?\s\d{1,2}(?:[:.–—-]\d|\.\s?(?:\d|\p{Lu}\p{Ll})|\s?(?:Uhr|h\b|bis\s\d)))",
+    "de": r"(?=\.?,\s⟦|\.?,?\s\d{1,2}(?:[:.–—-]\d|\.\s?(?:\d|\p{Lu}\p{Ll})"
+    r"|\s?(?:Uhr|h\b|bis\s\d)))",
     "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.–—-]\d|st|nd|rd|th|\s?[ap]\.?m\b|\s\p{Lu}\p{Ll})"
     r"|\p{Lu}\p{Ll}{2,8}\.?\s\d))",
 }
@@ -265,15 +266,17 @@ _PARTS_OF_DAYS = {
 
 @dataclass(frozen=True)
 class Spelled:
-    """The stage of a sentence with abbreviations: the text with words for them, where these are,
-    and how the sentence is written."""
+    """The stage of a sentence with abbreviations and numbers: the text with words for them, where
+    these are, and how the sentence is written."""
 
     text: str
     _words: Mapping[Span, str]
+    _numbers: Mapping[Span, str]
     _written: Replaced
 
     def leave(self, version: Version) -> Version:
-        """The translation. If it copies all the words, they are abbreviations again."""
+        """The translation. If it copies all the words, they are abbreviations again; numbers only
+        if it copies the text."""
         copied = Replaced(version.text, self._copies(version.text))
         links = [
             AlignmentLink(*self._written.span(*link[:2]), *copied.span(*link[2:4]), link.weight)
@@ -282,6 +285,9 @@ class Spelled:
         return version._replace(text=copied.text, links=links)
 
     def _copies(self, target: str) -> list[Replacement]:
+        if target == self.text:
+            spans = sorted({**self._words, **self._numbers}.items())
+            return [Replacement(*span, short) for span, short in spans]
         if not self._words:
             return []
         words = "|".join({regex.escape(self.text[slice(*span)]) for span in self._words})
@@ -328,13 +334,16 @@ def enter_gendered(text: str, language: str) -> Spelled | None:
     return spell(text, found) if found else None
 
 
-def spell(text: str, found: Sequence[Replacement], others: Sequence[Replacement] = ()) -> Spelled:
-    """The stage of a text with other words for some. `others`: what a translation may copy."""
-    replaced = sorted([*found, *others])
+def spell(text: str, found: Sequence[Replacement], numbers: Sequence[Replacement] = ()) -> Spelled:
+    """The stage of a text with other words for some; a translation may copy the `numbers`."""
+    replaced = sorted([*found, *numbers])
     spelled = Replaced(text, replaced)
     back = [Replacement(*spelled.span(start, end), text[start:end]) for start, end, _ in replaced]
-    words = {Span(*spelled.span(start, end)): text[start:end] for start, end, _ in found}
-    return Spelled(spelled.text, words, Replaced(spelled.text, back))
+    words, counts = (
+        {Span(*spelled.span(start, end)): text[start:end] for start, end, _ in some}
+        for some in (found, numbers)
+    )
+    return Spelled(spelled.text, words, counts, Replaced(spelled.text, back))
 
 
 def _joined_days(text: str, language: str) -> Iterator[Replacement]:
