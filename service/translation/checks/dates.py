@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.number_words import chinese_value
+
 _MONTHS = {
     "en": (
         *("January", "February", "March", "April", "May", "June", "July", "August"),
@@ -19,21 +21,55 @@ _MONTHS = {
     ),
 }
 _LEAST_LETTERS, _MOST_DAYS = 3, 31
-_DAY, _YEAR = r"(?P<day>[0-9]{1,2})", r"(?P<year>[12][0-9]{3})"
+_POINT = r"\.(?=\W*+\w)|(?=\.)"
+"""That at the end of a text is of the sentence."""
+_NUMBER, _YEAR = r"(?P<day>[0-9]{1,2})", r"(?P<year>[12][0-9]{3})"
 _NAMES = {
     code: "|".join(
-        rf"{month[:_LEAST_LETTERS]}(?:t?\.|(?:{month[_LEAST_LETTERS:]})?\b)" for month in months
+        rf"{month[:_LEAST_LETTERS]}(?:t?(?:{_POINT})|(?:{month[_LEAST_LETTERS:]})?\b)"
+        for month in months
     )
     for code, months in _MONTHS.items()
 }
+_ENGLISH_DAY = rf"{_NUMBER}(?:st|nd|rd|th)?"
+_ENGLISH_DAYS = (
+    rf"(?:{_ENGLISH_DAY}(?P<joint>, )(?=\d\d?(?:st|nd|rd|th)?(?:,? (?:and|or)\b|, \d))){{0,4}}"
+    rf"{_ENGLISH_DAY}"
+    rf"(?:(?P<joint>\s?[-–—&]\s?|,? (?:and|or|to|until|till|through) (?:the )?){_ENGLISH_DAY})?"
+)
+_GERMAN_DAYS = (
+    rf"(?:{_NUMBER}\.?(?P<joint>\s?[-–—/]\s?|,\s|\s(?:und|oder|auf|bis)\s(?:de[mnr]\s|zum\s)?)){{0,4}}"
+    rf"{_NUMBER}\."
+)
+_CHINESE = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
 _DATES = {
     "en": regex.compile(
-        rf"\b(?P<month>{_NAMES['en']}) {_DAY}(?:st|nd|rd|th)?(?![\d:])(?:,? {_YEAR}\b)?"
-        rf"|(?<![\d.,:]){_DAY}(?:st|nd|rd|th)? (?:of )?(?P<month>{_NAMES['en']})"
-        rf"(?:,? {_YEAR}\b)?"
+        rf"\b(?P<month>{_NAMES['en']}) {_ENGLISH_DAYS}(?![\d:])(?:,? {_YEAR}\b)?"
+        rf"|(?<![\d.,:]){_ENGLISH_DAYS} (?:of )?(?P<month>{_NAMES['en']})(?:,? {_YEAR}\b)?"
     ),
-    "de": regex.compile(rf"(?<![\d.,:]){_DAY}\. ?(?P<month>{_NAMES['de']})(?: {_YEAR}\b)?"),
-    "zh": regex.compile(rf"(?:{_YEAR} ?年 ?)?(?<!\d)(?P<month>[0-9]{{1,2}}) ?月 ?{_DAY} ?[日号號]"),
+    "de": regex.compile(
+        rf"(?<![\d.,:]){_GERMAN_DAYS} ?(?P<month>{_NAMES['de']})(?: {_YEAR}\b)?"
+        rf"|(?<![\d.,:]){_NUMBER}\. ?(?P<month>0?[1-9]|1[0-2])\. ?{_YEAR}\b"
+        rf"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) ){_NUMBER}"
+        rf"\.(?P<month>0?[1-9]|1[0-2])(?:{_POINT})"
+    ),
+    "zh": regex.compile(
+        rf"(?:(?P<year>[12][0-9]{{3}}|[一二][〇零一二三四五六七八九]{{3}}) ?年 ?)?"
+        rf"(?<!\d|[阴农]历)(?P<month>{_CHINESE}) ?月 ?"
+        rf"(?:(?P<day>{_CHINESE}) ?[日号號]?(?P<joint>\s?[-—–～~、,，至到和与及或]\s?)){{0,4}}"
+        rf"(?P<day>{_CHINESE}) ?[日号號]"
+    ),
+}
+_JOINTS = {
+    "en": {"-": "–", "to": " to ", ",": ", ", "and": " and ", "or": " or "},
+    "de": {"-": "–", "to": " bis ", ",": ", ", "and": " und ", "or": " oder "},
+    "zh": {"-": "至", "to": "至", ",": "、", "and": "和", "or": "或"},
+}
+_MEANT = {
+    **dict.fromkeys(("-", "–", "—", "～", "~"), "-"),
+    **dict.fromkeys(("to", "until", "till", "through", "bis", "auf", "至", "到"), "to"),
+    **dict.fromkeys(("or", "oder", "或"), "or"),
+    **dict.fromkeys((",", "，", "、"), ","),
 }
 _NUMBER_AFTER = regex.compile(
     r"\s?(?:[-–—&/+至和到]|to\b|and\b|or\b|until\b|till\b|bis\b|und\b|oder\b)\s?\d\d?"
@@ -49,49 +85,68 @@ DATED = _DATES.keys()
 
 
 class Date(NamedTuple):
-    """text[start:end] is a date; `year` is "" without one."""
+    """text[start:end] is a day, or days of a month; `year` is "" without one. `joints` are what
+    stands between the days, as in English."""
 
     start: int
     end: int
     year: str
     month: int
-    day: int
+    days: tuple[int, ...]
+    joints: tuple[str, ...] = ()
 
     def written(self, language: str) -> str:
         """As the language writes it."""
+        sign = {"zh": "日", "de": "."}.get(language, "")
+        joints = [_JOINTS[language][joint] for joint in self.joints]
+        days = "".join(
+            f"{day}{sign}{joint}" for day, joint in zip(self.days, [*joints, ""], strict=True)
+        )
         if language == "zh":
             year = f"{self.year}年" if self.year else ""
-            return f"{year}{self.month}月{self.day}日"
+            return f"{year}{self.month}月{days}"
         name = _MONTHS[language][self.month - 1]
         if language == "de":
-            return f"{self.day}. {name} {self.year}".rstrip()
-        return f"{name} {self.day}, {self.year}".removesuffix(", ")
+            return f"{days} {name} {self.year}".rstrip()
+        return f"{name} {days}, {self.year}".removesuffix(", ")
 
 
 def find_dates(text: str, language: str) -> Iterator[Date]:
-    """The dates of a text in a language that has some here, but for days that share a month, as
-    in 5 to 7 July. Linear time."""
-    pattern = _DATES.get(language)
+    """The dates of a text in a language that has some here; days that share a month, as in 5 to 7
+    July, are one. Linear time."""
+    pattern, last = _DATES.get(language), 0
     for found in pattern.finditer(text) if pattern else ():
-        month, day = _month(found["month"], language), int(found["day"])
-        is_alone = not _NUMBER_AFTER.match(text, found.end()) and not _NUMBER_BEFORE.search(
-            text[max(0, found.start() - _LONGEST_JOINT) : found.start()]
-        )
-        if is_alone and 1 <= month <= 12 and 1 <= day <= _MOST_DAYS:
-            yield Date(*found.span(), found["year"] or "", month, day)
+        before = text[max(last, found.start() - _LONGEST_JOINT) : found.start()]
+        last = found.end()
+        month, days = _month(found["month"], language), tuple(map(_number, found.captures("day")))
+        is_whole = not _NUMBER_AFTER.match(text, last) and not _NUMBER_BEFORE.search(before)
+        if is_whole and 1 <= month <= 12 and all(1 <= day <= _MOST_DAYS for day in days):
+            joints = tuple(map(_meant, found.captures("joint")))
+            year = "".join(str(_number(char)) for char in found["year"] or "")
+            yield Date(*found.span(), year, month, days, joints)
+
+
+def _meant(joint: str) -> str:
+    """What stands between two days, as in English."""
+    words = joint.split()
+    return _MEANT.get(words[-1] if words[0] == "," and len(words) > 1 else words[0], "and")
 
 
 def lost_dates(source: str, target: str, pair: tuple[str, str]) -> list[str]:
-    """The dates of the source, as written, whose day and month do not stand beside each other in
+    """The dates of the source, as written, whose days and month do not stand beside each other in
     the translation."""
     if not set(pair) <= DATED:
         return []
     dates = [*find_dates(source, pair[0])]
     if not dates:
         return []
-    there = {(one.month, one.day) for one in find_dates(target, pair[1])}
+    there = {(one.month, day) for one in find_dates(target, pair[1]) for day in one.days}
     there.update(_in_digits(target))
-    return [source[one.start : one.end] for one in dates if (one.month, one.day) not in there]
+    return [
+        source[one.start : one.end]
+        for one in dates
+        if not there.issuperset((one.month, day) for day in one.days)
+    ]
 
 
 def _in_digits(text: str) -> Iterator[tuple[int, int]]:
@@ -102,7 +157,11 @@ def _in_digits(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _month(written: str, language: str) -> int:
-    if language == "zh":
-        return int(written)
+    if language == "zh" or written.isdecimal():
+        return _number(written)
     beginnings = [name[:_LEAST_LETTERS] for name in _MONTHS[language]]
     return beginnings.index(written[:_LEAST_LETTERS]) + 1
+
+
+def _number(written: str) -> int:
+    return int(written) if written.isdecimal() else chinese_value(written) or 0

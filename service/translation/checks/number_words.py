@@ -178,8 +178,8 @@ def _chinese(chars: str, start: int) -> Iterator[NumberWords]:
 
 
 def chinese_value(chars: str) -> int | None:
-    """The value of digits and units; None if they are no number, such as 三五百. A last digit with no
-    零 before it counts the next smaller unit: 一万二 is 12,000."""
+    """The value of digits and units; None if they are no number, such as 三五百. A last digit
+    without 零 before it counts the next smaller unit: 一万二 is 12,000."""
     total = section = 0
     unit, digit, is_after_zero = 1, None, False
     for char in chars:

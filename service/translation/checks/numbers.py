@@ -26,6 +26,7 @@ _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
     r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+:\d{2}+"
     r"|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
+    r"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) )[0-3]?\d\.[01]?\d(?=\.)"
 )
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿萬億]+|[百千])")
 _TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿萬億])")

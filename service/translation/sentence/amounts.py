@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.sentence.hours import find_hours
-from service.translation.sentence.numerals import Numeral, find_numerals
+from service.translation.sentence.numerals import find_numerals
 from service.translation.sentence.scaled import find_scaled
 
 _MOST_DIGITS = 24
@@ -114,22 +114,28 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
     only one of the languages writes so; dates, and English hours as those of a whole day. Linear
     time."""
     text, other = with_known_digits(text), _WRITINGS.get(target)
-    wholes = [Amount(one.start, one.end, one.written) for one in find_hours(text, source)]
+    found: list[Amount] = []
     if target in DATED:
         dates = find_dates(text, source)
-        wholes += (Amount(one.start, one.end, one.written(target)) for one in dates)
+        found += (Amount(one.start, one.end, one.written(target)) for one in dates)
+    found += (Amount(one.start, one.end, one.written) for one in find_hours(text, source))
     if other is not None:
         scaled = find_scaled(text, source)
-        wholes += (Amount(one.start, one.end, _large(one.value, other)) for one in scaled)
-        wholes += (_numeral(one, other) for one in (find_numerals(text) if source == "zh" else ()))
-    taken = {place for whole in wholes for place in range(whole.start, whole.end)}
-    numbers = (one for one in _find_numbers(text, source, target) if one.start not in taken)
-    yield from sorted([*wholes, *numbers])
+        found += (Amount(one.start, one.end, _large(one.value, other)) for one in scaled)
+        found += _outside(found, _numerals(text, source, other))
+    yield from sorted([*found, *_outside(found, _find_numbers(text, source, target))])
 
 
-def _numeral(found: Numeral, writing: _Writing) -> Amount:
-    values = [f"{value}" if found.is_year else _large(value, writing) for value in found.values]
-    return Amount(found.start, found.end, "–".join(values) + found.unit)
+def _outside(found: Iterable[Amount], others: Iterable[Amount]) -> list[Amount]:
+    """The others that do not begin inside what was found."""
+    taken = {place for one in found for place in range(one.start, one.end)}
+    return [one for one in others if one.start not in taken]
+
+
+def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Amount]:
+    for found in find_numerals(text) if source == "zh" else ():
+        values = [str(value) if found.is_year else _large(value, writing) for value in found.values]
+        yield Amount(found.start, found.end, "–".join(values) + found.unit)
 
 
 def _find_numbers(text: str, source: str, target: str) -> Iterator[Amount]:

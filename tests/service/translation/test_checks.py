@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from num2words import num2words
 
 from service.translation.alignment import AlignmentLink
+from service.translation.checks.dates import Date, find_dates
 from service.translation.checks.differences import Check, check_sentence, check_terms
 from service.translation.checks.number_words import number_words
 from service.translation.checks.numbers import find_numbers, unmatched
@@ -243,12 +244,15 @@ def spelled(text: str, source: str, target: str) -> list[tuple[str, str]]:
         ("en", "zh", "Aug. 9, 2014, 3rd of May, May 5:30", ["2014年8月9日", "5月3日", "5:30"]),
         ("de", "en", "am 1. Juli, 24. Dez. 2020", ["July 1", "December 24, 2020"]),
         ("en", "de", "on May 5, 2024 and 7 June", ["5. Mai 2024", "7. Juni"]),
-        ("en", "de", "May 18th - 19th, 5 to 7 July 2001", ["5", "7", "2001"]),
+        ("en", "de", "May 18th - 19th, 5 to 7 July 2001", ["18.–19. Mai", "5. bis 7. Juli 2001"]),
         ("en", "fr", "May 5", ["5"]),
         ("fr", "en", "3 milliards, 1,5 million", ["3 billion", "1.5 million"]),
         ("fr", "en", "12\u202f000", ["12,000"]),
         ("en", "fr", "12,000", ["12\u202f000"]),
-        ("de", "en", "am 24.12.2024 um 9:30 Uhr", ["24.12.2024", "9:30"]),
+        ("de", "en", "am 24.12.2024 um 9:30 Uhr", ["December 24, 2024", "9:30"]),
+        ("de", "en", "am 12./13. Mai, zum 1.4. und § 1.4.", ["May 12 and 13", "April 1", "1.4"]),
+        ("zh", "en", "五月十二日和十三日，8月3号到17号", ["May 12 and 13", "August 3 to 17"]),
+        ("en", "zh", "May 3 to May 5, May 6, 7 or 8", ["5月3日", "5月5日", "5月6日、7日或8日"]),
         ("en", "zh", "21:25, 3-4, 007, 1/2", ["21:25", "3-4", "007", "1/2"]),
         ("zh", "en", "2015年9月3日，9个月", ["September 3, 2015", "9"]),
         ("en", "de", "A2, S-500x, 25th, 5km, x_3, 3D", []),
@@ -262,6 +266,25 @@ def test_numbers_are_written_as_the_target_language_does(
     source: str, target: str, text: str, expected: list[str]
 ) -> None:
     assert [after for _, after in spelled(text, source, target)] == expected
+
+
+@given(
+    st.lists(st.integers(1, 31), min_size=1, max_size=3),
+    st.integers(1, 12),
+    st.sampled_from(["", "2024"]),
+    st.sampled_from(["to", "and", "or", "-"]),
+    st.sampled_from(["en", "de", "zh"]),
+)
+def test_days_of_a_month_are_found_as_they_are_written(
+    days: list[int], month: int, year: str, joint: str, language: str
+) -> None:
+    joints = (*[","] * (len(days) - 2), *[joint] * (len(days) > 1))
+    if len(days) > 2 and joint in ("to", "-"):
+        joints = (",", "and")
+    written = Date(0, 0, year, month, tuple(days), joints).written(language)
+    (found,) = find_dates(f"{written} x", language)
+    assert (found.year, found.month, found.days) == (year, month, tuple(days))
+    assert found.written(language) == written
 
 
 def test_a_number_with_its_word_is_one_amount() -> None:
