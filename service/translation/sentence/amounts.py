@@ -138,6 +138,11 @@ def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Amount]:
         yield Amount(found.start, found.end, "–".join(values) + found.unit)
 
 
+def localised(number: str, source: str, target: str) -> str | None:
+    """A number in digits with the target's marks; None if that is not known."""
+    return _in_target(number, None, _WRITINGS.get(source), _WRITINGS.get(target))
+
+
 def _find_numbers(text: str, source: str, target: str) -> Iterator[Amount]:
     own, other = _WRITINGS.get(source), _WRITINGS.get(target)
     for match in _NUMBER.finditer(text):

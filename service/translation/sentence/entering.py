@@ -28,6 +28,7 @@ from service.translation.sentence.emphasis import (
     Emphasis,
     enter_emphasis,
 )
+from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
 from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.slashes import Slashes, enter_slashes
@@ -47,11 +48,11 @@ _ODD_WORDS = re.compile(
     r"|(?:(?<=\d\s\w\w\.)|(?<=\d\s\w{3}\.)|(?<=\d\s\w{4}\.)|(?<=\d\s\w\.\w\.))\Z"
     rf"|(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
     r"|(?<=[一-鿿][-−])\d|(?<=零下)|(?<=[\d一二三四五六七八九 ]折)"
-    r"|(?<=\d点)[半一三]|(?<=[\d日号月年点分][～〜—])\d|(?<=\d)(?:[kKmMbB]|bn)\b|(?<=\d)\s?[APap]\.?\s?[Mm]\b)"
+    r"|(?<=\d点)[半一三]|(?<=[\d日号月年点分][～〜—])\d|(?<=\d)(?:[.,]\d|(?:[kKmMbB]|bn)\b)|(?<=\d)\s?[APap]\.?\s?[Mm]\b)"
 )
 """Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that
 a sign joins, an hour, or a Chinese number that is taken for another."""
-LastStage = Emphasis | CapitalWord | Slashes | Spelled | RareCapitals | Script
+LastStage = Emphasis | CapitalWord | Slashes | Spelled | Notation | RareCapitals | Script
 """What `Entrance.last_stages` gives."""
 
 
@@ -191,6 +192,9 @@ class Entrance:
             text = slashes.text
         if spelled := enter_abbreviations(text, self._work.source):
             yield spelled
+            text = spelled.text
+        if notation := enter_notation(text, self._pair):
+            yield notation
 
     def count_pieces(self, text: str) -> int:
         """The source ids of a text as it is."""

@@ -24,6 +24,7 @@ from service.translation.sentence.capitals import enter_capitals, enter_title, i
 from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.emphasis import enter_emphasis
 from service.translation.sentence.entering import Entry
+from service.translation.sentence.notation import enter_notation
 from service.translation.sentence.rare_capitals import enter_rare_capitals
 from service.translation.sentence.slashes import enter_slashes
 from service.translation.sentence.stages import Stage, Version, leave
@@ -415,3 +416,34 @@ def test_a_usual_sentence_needs_no_stage(data: st.DataObject, source: str) -> No
     text = data.draw(st.from_regex(preparation._usual, fullmatch=True, alphabet=SPELLED))
     assume(not tokenizer.count_unspelled(text))
     assert preparation._has_no_stage(text)
+
+
+@pytest.mark.parametrize(
+    ("pair", "text", "copied", "written"),
+    [
+        (("en", "de"), "3.4%, $5.6, 1,234, 3.1", "3.4%, $5.6, 1,234 3.1", "3,4%, $5,6, 1.234 3.1"),
+        (("de", "en"), "1.961 und -3,5 von 2,4", "1.961, -3,5 of 2,4", "1,961, -3.5 of 2.4"),
+        (("de", "en"), "1.234,56 am 5.6.", "1.234,56 x1.234,56", "1,234.56 x1.234,56"),
+    ],
+)  # fmt: skip
+def test_a_copied_number_gets_the_marks_of_the_target(
+    pair: tuple[str, str], text: str, copied: str, written: str
+) -> None:
+    stage = enter_notation(text, pair)
+    assert stage is not None
+    assert stage.leave(to_itself(text)) == to_itself(text)
+    left = stage.leave(to_itself(copied))
+    assert left.text == written
+    assert all(len(source) <= len(target) for source, target in linked(left, copied))
+
+
+@pytest.mark.parametrize(
+    ("pair", "text"),
+    [
+        *((("en", "de"), text) for text in ("Version 3.4 of 14.2", "see 1.1", "10.05, a3.4%")),
+        *((("de", "en"), text) for text in ("am 12.05.2025", "1.2.3", "10.0.0.1", "um 9.30 Uhr")),
+        *((("en", "zh"), text) for text in ("Up 3.4%", "1,234")),
+    ],
+)
+def test_versions_and_dates_keep_their_marks(pair: tuple[str, str], text: str) -> None:
+    assert enter_notation(text, pair) is None

@@ -1,0 +1,65 @@
+"""Numbers whose marks a language writes otherwise: networks copy some, so that 3.4% stays so in
+German, where it is 3,4%."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import regex
+
+from service.translation.alignment import AlignmentLink
+from service.translation.sentence.amounts import localised
+from service.translation.sentence.carriers import Replaced, Replacement
+from service.translation.sentence.stages import Version
+
+_NUMBER = regex.compile(
+    r"(?<![\p{L}\d.,:/_#]|[\p{L}\d]-|v\.|(?i:version )-?)(?P<before>(?<=[$€£¥⟧<>=≤≥±×−+]\s?))?"
+    r"(?P<number>\d{1,9}(?:[.,]\d{1,9}){1,4})(?![\p{L}\d_:/]|[.,-]\d)"
+    r"(?P<after>\s?[%‰°⟦€$£¥±×]|[\s-](?:million|billion|trillion|EUR|USD|GBP|CHF)\b)?"
+)
+_GROUPED = regex.compile(r"\d{1,3}(?:\.\d{3})+")
+
+
+@dataclass(frozen=True)
+class Notation:
+    """The stage of a sentence with such numbers: the text as it is, and how they are written."""
+
+    text: str
+    _written: Mapping[str, str]
+
+    def leave(self, version: Version) -> Version:
+        """The translation with the numbers that it copies as its language writes them."""
+        if version.text == self.text:
+            return version
+        any_of = "|".join(map(regex.escape, self._written))
+        copy = regex.compile(rf"(?<![\p{{L}}\d.,])(?:{any_of})(?![\p{{L}}\d]|[.,]\d)")
+        copies = copy.finditer(version.text)
+        changed = Replaced(
+            version.text, [Replacement(*one.span(), self._written[one.group()]) for one in copies]
+        )
+        links = [
+            AlignmentLink(*link[:2], *changed.span(*link[2:4]), link.weight)
+            for link in version.links
+        ]
+        return version._replace(text=changed.text, links=links)
+
+
+def enter_notation(text: str, pair: tuple[str, str]) -> Notation | None:
+    """The stage of a sentence with numbers that the target writes otherwise. One with a decimal
+    point only counts if it is of a currency, a unit or a formula: others are versions and
+    sections."""
+    written = {}
+    for found in _NUMBER.finditer(text):
+        number = found["number"]
+        is_measured = found["before"] is not None or found["after"] is not None
+        if is_measured or not _is_version(number, pair[0]):
+            new = localised(number, *pair)
+            if new is not None and new != number:
+                written[number] = new
+    return Notation(text, written) if written else None
+
+
+def _is_version(number: str, language: str) -> bool:
+    """Whether a number may be a version or a section: of English 3.10, of German 1.2.3."""
+    return number.count(",") == 0 and (language == "en" or not _GROUPED.fullmatch(number))
