@@ -21,6 +21,7 @@ from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.document import Sentence
 from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import find_latin, keeps_latin
+from service.translation.sentence.stages import Version
 from service.translation.sentence.terms import spelled
 from service.translation.sentence_encoder import SentenceEncoder
 
@@ -28,6 +29,8 @@ LOST = math.inf
 """The faults of a translation that lost or doubled a kept string."""
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
 _CURRENCY = regex.compile(r"\p{Sc}")
+_UNIT = regex.compile(r"[\p{L}°µ℃℉][\p{L}/]{0,4}[²³]?")
+_MEASURED = regex.compile(rf"\d[ \u00a0]?{MARK}")
 LEAST_BEAM = 8
 """The smallest beam of a second translation. The hypothesis with the fewest faults counts."""
 
@@ -94,13 +97,13 @@ class SecondTranslation:
 
 
 def _with_signs(sentence: Sentence, amounts: Iterable[Amount]) -> Iterator[Amount]:
-    """The amounts, each with the currency sign beside it, so that the two stay together."""
+    """The amounts, each with the currency sign or unit beside it, so that the two stay together."""
     text, last = sentence.text, 0
     for start, end, target in amounts:
         after = _MARK_AFTER.match(text, end)
-        if start > last and _is_currency(sentence, start - 1):
+        if start > last and _is(_CURRENCY, sentence, start - 1):
             start, target = start - 1, MARK + target
-        elif after is not None and _is_currency(sentence, after.end() - 1):
+        elif after is not None and _is_measure(sentence, after.end() - 1):
             end, target = after.end(), target + after.group()
         yield Amount(start, end, target)
         last = end
@@ -110,8 +113,23 @@ def _overlaps(amount: Amount, others: Iterable[Amount]) -> bool:
     return any(other.start < amount.end and amount.start < other.end for other in others)
 
 
-def _is_currency(sentence: Sentence, offset: int) -> bool:
-    """Whether there is the mark of a kept string that is a currency sign."""
+def num_parted(sentence: Sentence, version: Version) -> int:
+    """How many units, or currency signs after a number, have no number before them in the
+    translation."""
+    if not (measured := [*_MEASURED.finditer(sentence.text)]):
+        return 0
+    marks = [one.end() - 1 for one in measured if _is_measure(sentence, one.end() - 1)]
+    wanted = {sentence.text.count(MARK, 0, mark) for mark in marks}
+    whole = (version.text.count(MARK, 0, one.end() - 1) for one in _MEASURED.finditer(version.text))
+    return len(wanted.difference(version.order[place] for place in whole))
+
+
+def _is_measure(sentence: Sentence, offset: int) -> bool:
+    return _is(_CURRENCY, sentence, offset) or _is(_UNIT, sentence, offset)
+
+
+def _is(pattern: regex.Pattern[str], sentence: Sentence, offset: int) -> bool:
+    """Whether there is the mark of a kept string of this pattern."""
     if sentence.text[offset] != MARK:
         return False
-    return _CURRENCY.fullmatch(sentence.kept[sentence.text.count(MARK, 0, offset)].text) is not None
+    return pattern.fullmatch(sentence.kept[sentence.text.count(MARK, 0, offset)].text) is not None
