@@ -119,7 +119,7 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
         dates = find_dates(text, source)
         found += (Amount(one.start, one.end, one.written(target)) for one in dates)
     found += (Amount(one.start, one.end, one.written) for one in find_hours(text, source))
-    if other is not None:
+    if other is not None and source != target:
         scaled = find_scaled(text, source)
         found += (Amount(one.start, one.end, _large(one.value, other)) for one in scaled)
         found += _outside(found, _numerals(text, source, other))

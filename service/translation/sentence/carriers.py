@@ -26,6 +26,8 @@ from service.translation.sentence.stages import Version
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
 _MOST_NUMBERS = 6
+_PAUSES = frozenset(":,;")
+"""Marks with a space after them where a language has spaces."""
 
 
 class Replacement(NamedTuple):
@@ -120,6 +122,7 @@ class Carriers:
                 slot.target,
                 _beside(self.marked, slot, is_source_spaced),
                 is_padded=is_target_spaced or (is_source_spaced and slot.target == MARK),
+                has_wide_marks=is_target_spaced and not is_source_spaced,
             )
             for match, slot in zip(matches, slots, strict=True)
         ]
@@ -280,15 +283,24 @@ def _touching(pair: str, char: str, is_spaced_language: bool) -> str:
 
 
 def _replacement(
-    target: str, span: tuple[int, int], new: str, beside: _Beside, *, is_padded: bool
+    target: str,
+    span: tuple[int, int],
+    new: str,
+    beside: _Beside,
+    *,
+    is_padded: bool,
+    has_wide_marks: bool,
 ) -> Replacement:
     """`new` in place of target[slice(*span)], with the spaces that it needs.
 
     A space is added where the translation has a letter or another carrier beside it and the source
-    has none. The space between it and its digit or word is taken out."""
+    has none, and after a mark if the source `has_wide_marks`. The space between it and its digit or
+    word is taken out."""
     start, end = span
     before, after = target[max(0, start - 1) : start], target[end : end + 1]
     is_touched = before == "⟧" or (is_padded and before.isalnum())
+    if has_wide_marks and before in _PAUSES:
+        is_touched = target[max(0, start - 2) : start - 1].isalpha()
     left = " " if is_touched and not beside.before else ""
     right = " " if is_padded and after.isalnum() and not beside.after else ""
     last = target[max(0, start - 2) : start - 1]

@@ -118,6 +118,11 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("__Note__ and __Note:__ of __name__ and __MAX_A__", ["__name__", "__MAX_A__"]),
         ("12345678 or 1,234,567,890 or 1234567890.5, 12 000 or 12 345 6789", []),
         (
+            "He is 5'11\" in London SW1A 2AA or York, NY 10016-1, 1AA 2B, 'is 5' and \"no\".",
+            ["5'11\"", "SW1A 2AA"],
+        ),
+        ("Write to Ulm, NY 10016, or B1 5AA 3.", ["NY 10016", "B1 5AA"]),
+        (
             "We have 1 000 000 or 12\u202f345\u202f678 of them.",
             ["1 000 000", "12\u202f345\u202f678"],
         ),

@@ -85,6 +85,8 @@ def test_a_lost_doubled_or_broken_carrier_is_noticed(target: str) -> None:
         ("It is ￼5", "en-de", 1, "It is ⟦0⟧5", "Es kostet ⟦0⟧5", "Es kostet ￼5"),
         ("It is ￼ 5", "en-de", 1, "It is ⟦0⟧ 5", "Es kostet ⟦0⟧ 5", "Es kostet ￼ 5"),
         ("It is ￼5", "en-de", 1, "It is ⟦0⟧5", "Es kostet ⟦0⟧ 7", "Es kostet ￼ 7"),
+        ("号:￼,￼", "zh-de", 2, "号:⟦0⟧,⟦1⟧", "no:⟦0⟧,⟦1⟧", "no: ￼,￼"),
+        ("no:￼", "en-de", 1, "no:⟦0⟧", "nr:⟦0⟧", "nr:￼"),
         ("我有￼本书", "zh-de", 1, "我有⟦0⟧本书", "I have⟦0⟧books", "I have ￼ books"),
     ],
 )
