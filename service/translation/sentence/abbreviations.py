@@ -193,7 +193,6 @@ _WORDS = {
         "mins.": "minutes",
         "misc.": "various",
         "mn.": "million",
-        r"Ms(?=\.\s\p{Lu}).": "Mrs.",
         rf"no(?<!{_ANSWERS}no)(?=\.:?\s?\d).": "number",
         r"nos(?=\.\s?\d).": "numbers",
         r"p(?=\.\s\d).": "page",
@@ -244,7 +243,7 @@ _ANY_DAY = {
 }
 _SIGN = r"(?:\s?[-–/+&]\s?|,\s)"
 _BEFORE_TIME = {
-    "de": r"(?=\.?,\s⟦|\.?,?\s\d{1,2}(?:[:.–—-]\d|\.\s?(?:\d|\p{Lu}\p{Ll})"
+    "de": r"(?=\.?,\s⟦|\.?,?\s\d{1,2}(?:[:.]\d|\s?[–—-]\s?\d|\.\s?(?:\d|\p{Lu}\p{Ll})"
     r"|\s?(?:Uhr|h\b|bis\s\d)))",
     "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.–—-]\d|st|nd|rd|th|\s?[ap]\.?m\b|\s\p{Lu}\p{Ll})"
     r"|\p{Lu}\p{Ll}{2,8}\.?\s\d))",
@@ -323,7 +322,6 @@ def _numbers(text: str, language: str) -> Iterator[Replacement]:
     """Numbers that are written out: they do not come back."""
     if language == "de":
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
-        return
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
 

@@ -1,4 +1,5 @@
-"""English hours of half a day, as hours of a whole one: networks lose that 3 p.m. is 15:00."""
+"""English hours of half a day, as hours of a whole one: networks lose that 3 p.m. is 15:00. German
+ranges of hours, in digits: networks make 17 p.m. of 9–17 Uhr."""
 
 from __future__ import annotations
 
@@ -16,6 +17,13 @@ _HOUR = regex.compile(
 )
 """3 p.m., by itself or after an hour of which no half is told, as in `9 to 11 p.m.`"""
 _HALF = 12
+_DASHES = frozenset("-–—")
+_DASH_AFTER = regex.compile(r"\s?[-–—]\s?\d")
+_UHR = regex.compile(
+    r"(?<![\d.,:/–—-])(?P<hour>1?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?(?P<dash>\s?[-–—]\s?)"
+    r"(?P<to>1?\d|2[0-4])(?:[:.](?P<to_minute>[0-5]\d))?\s?(?:Uhr|h)\b(?!/)"
+)
+"""9–17 Uhr."""
 
 
 class Hour(NamedTuple):
@@ -31,10 +39,26 @@ class Hour(NamedTuple):
 def find_hours(text: str, language: str) -> Iterator[Hour]:
     """The hours of a text, as hours from 0:00 to 23:59. An hour before another is of the same half
     of the day if it is smaller, as in `9 to 11 p.m.`, and else of the other, as in `9 to 5 p.m.`"""
-    for found in _HOUR.finditer(text) if language == "en" else ():
+    if language == "en":
+        yield from _english(text)
+    elif language == "de":
+        yield from map(_german, _UHR.finditer(text))
+
+
+def _german(found: regex.Match[str]) -> Hour:
+    first = _digits(int(found["hour"]), found["minute"])
+    written = f"{first}{found['dash']}{_digits(int(found['to']), found['to_minute'])}"
+    return Hour(*found.span(), written, written)
+
+
+def _english(text: str) -> Iterator[Hour]:
+    for found in _HOUR.finditer(text):
         last, is_pm = int(found["hour"]) % _HALF, found["is_pm"] is not None
         joint, minute = found["joint"], found["minute"]
         is_in_words = joint is None or joint.strip().isalpha()
+        before = text[max(0, found.start() - 2) : found.start()]
+        if _DASHES.intersection(before) or _DASH_AFTER.match(text, found.end()):
+            is_in_words = False
         if joint is not None:
             first = int(found["first_hour"]) % _HALF
             of_day = first + _HALF * (is_pm == (first < last))
@@ -48,5 +72,9 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
 
 
 def _hour(start: int, end: int, of_day: int, minute: str | None, said: str) -> Hour:
-    written = f"{of_day}:{minute or '00'}"
+    written = _digits(of_day, minute)
     return Hour(start, end, said or written, written)
+
+
+def _digits(hour: int, minute: str | None) -> str:
+    return f"{hour}:{minute or '00'}"

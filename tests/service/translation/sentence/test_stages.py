@@ -157,7 +157,7 @@ def test_no_sentence_is_longer_than_the_network_takes(
         ("de", "Do. So. 3 o. ä. u. a.", "Do. Sonntag 3 oder Ähnliches unter anderem."),
         ("de", "So. Di., Do. und Fr.", "So. Dienstag, Donnerstag und Freitag."),
         ("de", "Erst am So. mit Fr. Bo", "Erst am Sonntag mit Frau Bo"),
-        ("de", "Mo-Fr 8-18 Uhr", "Montag – Freitag 8-18 Uhr"),
+        ("de", "Mo-Fr 8-18 Uhr", "Montag – Freitag 8:00-18:00"),
         ("de", "Mo.–Do. 8, Sa./So. zu", "Montag – Donnerstag 8, Samstag / Sonntag zu"),
         ("de", "Do-Re-Mi, Di-Bo", None),
         ("de", "9-12 u. 14 Uhr, 1.299,- € und 5,-- €", "9-12 und 14 Uhr, 1.299 € und 5 €"),
@@ -172,7 +172,7 @@ def test_no_sentence_is_longer_than_the_network_takes(
         (
             "en",
             "At 3 p.m. or 10 a.m.-6:30 pm. At 12PM.",
-            "At 15 o'clock or 10 o'clock-18:30. At 12 o'clock.",
+            "At 15 o'clock or 10:00-18:30. At 12 o'clock.",
         ),
         (
             "en",
@@ -198,6 +198,12 @@ def test_no_sentence_is_longer_than_the_network_takes(
             "Montag, Dienstag, Donnerstag 8–12, Samstag 9 Uhr, Freitag 12.5.",
         ),
         ("de", "So 3 Dinge, Do 5", None),
+        (
+            "de",
+            "9–17 Uhr, Sa 9 - 13.30 h, 10 Uhr",
+            "9:00–17:00, Samstag 9:00 - 13:30, 10 Uhr",
+        ),
+        ("de", "um 20 Uhr, 9–17 Uhren, 10 Uhr mit 5-6 h/d", None),
         ("de", "CHF 5.– und 40 Std./Woche", "CHF 5 und 40 Stunden/Woche"),
         ("en", "Oh no. I see a fig. It is", None),
         ("en", "Order no. 4711-B: see No. 5", "Order number 4711-B: see Number 5"),
