@@ -29,6 +29,7 @@ from service.translation.sentence.emphasis import (
     enter_emphasis,
 )
 from service.translation.sentence.notation import Notation, enter_notation
+from service.translation.sentence.ordinals import enter_ordinals
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
 from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.slashes import Slashes, enter_slashes
@@ -120,6 +121,8 @@ class Entrance:
         raise_if_unwanted()
         stages: list[Stage] = []
         text = sentence.text
+        if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):
+            stages.append(ordinals)
         if sentence.is_in_capitals:
             stages.append(enter_capitals(text, self._count_nouns))
             text = stages[-1].text

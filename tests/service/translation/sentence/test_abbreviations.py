@@ -1,0 +1,103 @@
+"""Abbreviations, hours and numbers go in as networks know them."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.translation.sentence.abbreviations import enter_abbreviations
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "spelled"),
+    [
+        ("de", "Rund 3 Mrd. Euro inkl. 5 Mio.", "Rund 3 Milliarden Euro inklusive 5 Millionen."),
+        (
+            "de",
+            "Max. 5 Min. z. B. im 19. Jh.",
+            "Maximal 5 Minuten zum Beispiel im 19. Jahrhundert.",
+        ),
+        (
+            "de",
+            "S. 5 u. Abb. 2 o. Art. 3, Mo. bis Fr., 5. Jan. 24",
+            "Seite 5 und Abbildung 2 oder Artikel 3, Montag bis Freitag, 5. Januar 24",
+        ),
+        ("de", "Do. So. 3 o. ä. u. a.", "Do. Sonntag 3 oder Ähnliches unter anderem."),
+        ("de", "So. Di., Do. und Fr.", "So. Dienstag, Donnerstag und Freitag."),
+        ("de", "Erst am So. mit Fr. Bo", "Erst am Sonntag mit Frau Bo"),
+        ("de", "Mo-Fr 8-18 Uhr", "Montag – Freitag 8:00-18:00"),
+        ("de", "Mo.–Do. 8, Sa./So. zu", "Montag – Donnerstag 8, Samstag / Sonntag zu"),
+        ("de", "Do-Re-Mi, Di-Bo", None),
+        ("de", "9-12 u. 14 Uhr, 1.299,- € und 5,-- €", "9-12 und 14 Uhr, 1.299 € und 5 €"),
+        ("en", "Sat. and Sun. closed", "Saturday and Sunday closed"),
+        ("en", "Mon-Thurs, Sat/Sun.", "Monday – Thursday, Saturday / Sunday."),
+        ("en", "Sun-Moon, Sat-Nav, the Sun", None),
+        (
+            "en",
+            "No. 5 et al. on Jan. 5: 3 pcs. (fig. 2)",
+            "Number 5 and others on January 5: 3 pieces (figure 2)",
+        ),
+        (
+            "en",
+            "At 3 p.m. or 10 a.m.-6:30 pm. At 12PM.",
+            "At 15 o'clock or 10:00-18:30. At 12 o'clock.",
+        ),
+        (
+            "en",
+            "9 to 11 p.m., 4-6 PM, 9 to 5 p.m., 10:30–2 am, 12 a.m. on",
+            "21 to 23 o'clock, 16:00-18:00, 9 to 17 o'clock, 22:30–2:00, 0:00 on",
+        ),
+        ("en", "20-11 PM, $5 pm, 5 amps, I am", None),
+        (
+            "en",
+            "€4.5M, ⟦0⟧2.3bn, $60k–$80k or 1.2M, 3.5k",
+            "€4.5 million, ⟦0⟧2.3 billion, $60,000–$80,000 or 1.2 million, 3,500",
+        ),
+        ("en", "10K run, 4K, 5m, $5 m, 1.5k/s, v1.2B-a", None),
+        (
+            "en",
+            "Sat 9 a.m., Tue, 14 Jan or Wed, Jan 6",
+            "Saturday 9 o'clock, Tuesday, 14 Jan or Wednesday, Jan 6",
+        ),
+        ("en", "Sat 10 minutes, the Sun 5", None),
+        (
+            "de",
+            "Mo, Di, Do 8–12, Sa 9 Uhr, Fr 12.5.",
+            "Montag, Dienstag, Donnerstag 8–12, Samstag 9 Uhr, Freitag 12.5.",
+        ),
+        ("de", "So 3 Dinge, Do 5", None),
+        (
+            "de",
+            "9–17 Uhr, Sa 9 - 13.30 h, 10 Uhr",
+            "9:00–17:00, Samstag 9:00 - 13:30, 10 Uhr",
+        ),
+        ("de", "um 20 Uhr, 9–17 Uhren, 10 Uhr mit 5-6 h/d", None),
+        ("de", "CHF 5.– und 40 Std./Woche", "CHF 5 und 40 Stunden/Woche"),
+        ("en", "Oh no. I see a fig. It is", None),
+        ("en", "Order no. 4711-B: see No. 5", "Order number 4711-B: see Number 5"),
+        ("en", 'The answer is no. 3 left. He said "no. 5 of us"', None),
+        (
+            "de",
+            "Bestell-Nr. 5, Hausnr.: 6, Seine Kd.-Nr.",
+            "Bestellnummer 5, Hausnummer: 6, Seine Kundennummer.",
+        ),
+        ("de", "Art. Nr. 7 und IBAN-Nr. DE8", "Artikelnummer 7 und IBAN-Nummer DE8"),
+        ("de", "Ein Narr. Er ist Artikel-Nr", None),
+        ("zh", "余额为-120.50元，−5℃至-3℃", "余额为 -120.50元，−5℃至 -3℃"),
+        (
+            "zh",
+            "打8折，9.5折优惠，八五折起，10折，第三折，三折伞，骨折",
+            "20%折扣，5%折扣，15%折扣起，10折，第三折，三折伞，骨折",
+        ),
+        ("zh", "零下5度，零下十摄氏度，零下", " -5度， -10摄氏度，零下"),
+        ("zh", "2020年-2023年，5元-10元，和平-2021，F-16，氦-3，3-5", None),
+        ("zh", "3点半、12点一刻到7号～9号，8:00—9:30", "3点30分、12点15分到7号-9号，8:00-9:30"),
+        ("zh", "第3点半数，三点半，6-12岁，——好", None),
+        ("en", "(misc. items, e.g. approx. 5)", "(various items, for example approximately 5)"),
+        ("en", "such files, e.g.:", "such files, for example:"),
+        ("en", "Set max.width. It is Max.5.", None),
+        ("zh", "Mr. Bo, max. 5", None),
+    ],
+)
+def test_abbreviations_go_in_as_words(language: str, text: str, spelled: str | None) -> None:
+    stage = enter_abbreviations(text, language)
+    assert (stage and stage.text) == spelled

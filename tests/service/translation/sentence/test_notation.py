@@ -1,0 +1,62 @@
+"""Numbers leave with the marks and endings of the target."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from num2words import num2words
+
+from service.translation.sentence.notation import enter_notation
+from service.translation.sentence.ordinals import enter_ordinals
+from tests.service.translation.sentence.test_stages import linked, to_itself
+
+
+@pytest.mark.parametrize(
+    ("pair", "text", "copied", "written"),
+    [
+        (("en", "de"), "3.4%, $5.6, 1,234, 3.1", "3.4%, $5.6, 1,234 3.1", "3,4%, $5,6, 1.234 3.1"),
+        (("de", "en"), "1.961 und -3,5 von 2,4", "1.961, -3,5 of 2,4", "1,961, -3.5 of 2.4"),
+        (("de", "en"), "1.234,56 am 5.6.", "1.234,56 x1.234,56", "1,234.56 x1.234,56"),
+    ],
+)  # fmt: skip
+def test_a_copied_number_gets_the_marks_of_the_target(
+    pair: tuple[str, str], text: str, copied: str, written: str
+) -> None:
+    stage = enter_notation(text, pair)
+    assert stage is not None
+    assert stage.leave(to_itself(text)) == to_itself(text)
+    left = stage.leave(to_itself(copied))
+    assert left.text == written
+    assert all(len(source) <= len(target) for source, target in linked(left, copied))
+
+
+@pytest.mark.parametrize(
+    ("pair", "text"),
+    [
+        *((("en", "de"), text) for text in ("Version 3.4 of 14.2", "see 1.1", "10.05, a3.4%")),
+        *((("de", "en"), text) for text in ("am 12.05.2025", "1.2.3", "10.0.0.1", "um 9.30 Uhr")),
+        *((("en", "zh"), text) for text in ("Up 3.4%", "1,234")),
+    ],
+)
+def test_versions_and_dates_keep_their_marks(pair: tuple[str, str], text: str) -> None:
+    assert enter_notation(text, pair) is None
+
+
+@given(st.integers(1, 9999), st.sampled_from(["st", "nd", "rd", "th", "thth"]))
+def test_an_english_ordinal_has_the_ending_of_its_number(number: int, ending: str) -> None:
+    stage = enter_ordinals("Das 3. Auto", ("de", "en"))
+    assert stage is not None
+    left = stage.leave(to_itself(f"His {number}{ending} car"))
+    assert left.text == f"His {num2words(number, to='ordinal_num')} car"
+    assert len(left.links) == 3
+
+
+def test_ordinals_are_of_german_and_chinese_sentences() -> None:
+    assert enter_ordinals("第3次", ("zh", "en")) is not None
+    for text, pair in [
+        ("Das 3. Auto", ("de", "fr")),
+        ("3.5 Autos", ("de", "en")),
+        ("", ("en", "en")),
+    ]:
+        assert enter_ordinals(text, pair) is None
