@@ -20,7 +20,7 @@ from service.translation.language.segmentation import BAR
 _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
 _DELIMITED = regex.compile(
-    r"""(?=[`{$%@\#\[:⟦⟧&\\<+°A-Z\d-])(?:
+    r"""(?=[`{$%@\#\[:⟦⟧&§\\<+°A-Z\d-])(?:
     ```[^`]+```|``(?:[^`\n]++|`(?!`))++``|`[^`\n]+`
     # {{x}} ${{ x }} {% x %} ${x} #{x} {} {0:d} {n, number} {\an8} $(x) $t(x) [[x]]
     |[$%@\#]?\{\{\{?[^{}\n]{1,200}\}?\}\}|\{%[^{}\n]{1,200}%\}|[$%@\#]\{[^{}\n]{0,200}\}
@@ -57,8 +57,9 @@ _DELIMITED = regex.compile(
         \d++(?:[\ \u00a0\u202f]\d{3}(?!\d))++(?![\p{Latin}_]|[.,:/-]\d)
     |(?=\d{9})(?<![\p{Latin}\d_+.,/:-])\d++[Xx]?(?![\p{Latin}\d_]|[.,:/-]\d)
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}(?![:./-]?\d|[\p{Latin}_])
-    # feet and inches, postcodes: 5'11" SW1A 2AA NY 10016
+    # feet and inches, sections, postcodes: 5'11" §6.9 SW1A 2AA NY 10016
     |(?<![\p{Latin}\d_.,])\d{1,2}['′]\ ?\d{1,2}(?:["″”]|'')(?!\w)
+    |§{1,2}[\ \u00a0]?\d{1,4}(?:\.\d{1,4})++(?![\p{Latin}\d_])
     |(?<![\p{Latin}\d_])[A-Z]{1,2}\d[A-Z\d]?\ \d[A-Z]{2}(?![\p{Latin}\d_])
     |(?<=,\ )[A-Z]{2}\ \d{5}(?:-\d{4})?(?![\p{Latin}\d_-])
     |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])

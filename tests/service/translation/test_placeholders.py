@@ -121,6 +121,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
             "He is 5'11\" in London SW1A 2AA or York, NY 10016-1, 1AA 2B, 'is 5' and \"no\".",
             ["5'11\"", "SW1A 2AA"],
         ),
+        ("See § 6.9, §§3.4.1 and § 5.", ["§ 6.9", "§§3.4.1"]),
         ("Write to Ulm, NY 10016, or B1 5AA 3.", ["NY 10016", "B1 5AA"]),
         (
             "We have 1 000 000 or 12\u202f345\u202f678 of them.",
