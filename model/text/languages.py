@@ -30,7 +30,7 @@ class Languages:
 
     def __init__(self, codes: Iterable[str], own_codes: Mapping[str, str] | None = None) -> None:
         """`own_codes` maps the model family's codes to public ones."""
-        self.codes = list(dict.fromkeys(codes))
+        self.codes = tuple(dict.fromkeys(codes))
         spelled = {**(own_codes or {}), **{code: code for code in self.codes}}
         self._exact = {_folded(name): code for name, code in spelled.items()}
 
@@ -38,7 +38,7 @@ class Languages:
         """The public code for user input; None if the model lacks the language."""
         if len(code) > MAX_CODE_CHARACTERS:
             return None
-        return self._exact.get(_folded(code)) or _nearest(code, tuple(self.codes))
+        return self._exact.get(_folded(code)) or _nearest(code, self.codes)
 
     def resolve(self, code: str) -> str:
         """Like `find`, but raises LanguageError with the allowed codes."""

@@ -24,7 +24,7 @@ from service.errors import (
     TranslationFailed,
     UnsupportedLanguage,
 )
-from service.http.error_answers import error_of
+from service.http.error_answers import unexpected_error
 from service.models.local_models import LocalModels
 from service.observability.metrics import Metrics
 from service.settings import Settings
@@ -183,7 +183,7 @@ async def test_a_document_is_not_called_too_large_where_its_process_finds_no_roo
     server.rlimit(kind, (most, before[1]))
     with pytest.raises((BlockingIOError, RuntimeError)) as caught:
         await processes.read("a", SHORT)
-    assert error_of(caught.value).code == "exhausted"
+    assert unexpected_error(caught.value).code == "exhausted"
     if lacking == "descriptors":  # it ends, and another takes its place
         await eventually(lambda: server.status() == psutil.STATUS_ZOMBIE)
     else:
