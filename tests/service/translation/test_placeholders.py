@@ -40,6 +40,7 @@ def test_what_looks_like_code_is_found_whole_and_nothing_else(code: str, frame: 
 
 @settings(deadline=None, max_examples=500)
 @example("+49 30 1234567", "2024-05-17")
+@example("1000-00-00", "00:00:00:00:00:00")
 @given(CODE, CODE)
 def test_code_beside_code_is_found_whole_and_nothing_else(first: str, second: str) -> None:
     assert "".join(kept(f"Use {first} {second} here.")).replace(" ", "") == (
