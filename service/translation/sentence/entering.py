@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
 _ODD_WORDS = re.compile(
     rf"[{_CAPITAL}\d.,:&*_·(\-−～〜—下折点](?:(?<=[.,])[-,;:!?…–)\]]"
-    rf"|(?<=[{_CAPITAL}])(?:[{_CAPITAL}]|[a-z]{{1,9}}\.?\s?[-–+&,]\s?[DFMSTW][a-z]{{1,9}}\b"
+    rf"|(?<=[{_CAPITAL}])(?:[{_CAPITAL}]|[a-z]{{1,9}}\.?\s?[-–+&]\s?[DFMSTW][a-z]{{1,9}}\b"
     rf"|[a-z]{{1,4}},?\s(?:[\d⟦]|[{_CAPITAL}][a-z]{{2,8}}\s\d))"
     r"|(?:(?<=\d\s\w\w\.)|(?<=\d\s\w{3}\.)|(?<=\d\s\w{4}\.)|(?<=\d\s\w\.\w\.))\Z"
     rf"|(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
