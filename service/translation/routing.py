@@ -85,7 +85,8 @@ class Routes:
         self.models = list(models)
         self.languages = distinct(code for model in models for code in model.languages)
         self.sources = distinct(code for model in models for code in model.sources)
-        self.find = functools.lru_cache(_MOST_FOUND)(self._find)
+        find = functools.partial(_find_route, self.models)
+        self.find = functools.lru_cache(_MOST_FOUND)(find)
         """The route between two languages in any spelling, or None."""
 
     def of(self, model: str | None) -> Routes:
@@ -181,25 +182,27 @@ class Routes:
                     names.setdefault((model, own), []).append(code)
         return names
 
-    def _find(self, source: str, target: str) -> Route | None:
-        for model in self.models:
-            if hop := model.hop(source, target):
-                return (hop,)
-        ways = list(self._ways(source, target))
-        if not ways:
-            return None
-        return min(ways, key=lambda way: (way[0].model.work + way[1].model.work, not _english(way)))
 
-    def _ways(self, source: str, target: str) -> Iterable[tuple[Hop, Hop]]:
-        """The ways with two hops, in order of the models."""
-        last = [(model, own) for model in self.models if (own := model.find(target))]
-        for first in self.models:
-            own_source = first.find(source) or ""
-            for middle in first.targets_of.get(own_source, ()):
-                for second, own_target in last:
-                    own = second.find(middle)
-                    if own and (own, own_target) in second.pairs:
-                        yield Hop(first, own_source, middle), Hop(second, own, own_target)
+def _find_route(models: Sequence[OfferedModel], source: str, target: str) -> Route | None:
+    for model in models:
+        if hop := model.hop(source, target):
+            return (hop,)
+    ways = list(_ways(models, source, target))
+    if not ways:
+        return None
+    return min(ways, key=lambda way: (way[0].model.work + way[1].model.work, not _english(way)))
+
+
+def _ways(models: Sequence[OfferedModel], source: str, target: str) -> Iterable[tuple[Hop, Hop]]:
+    """The ways with two hops, in order of the models."""
+    last = [(model, own) for model in models if (own := model.find(target))]
+    for first in models:
+        own_source = first.find(source) or ""
+        for middle in first.targets_of.get(own_source, ()):
+            for second, own_target in last:
+                own = second.find(middle)
+                if own and (own, own_target) in second.pairs:
+                    yield Hop(first, own_source, middle), Hop(second, own, own_target)
 
 
 def _english(way: tuple[Hop, Hop]) -> bool:

@@ -105,10 +105,9 @@ class Entrance:
         self._pair = work.source, work.target
         self._changes_script = work.is_traditional or work.source == SIMPLIFIED
         self._is_aligned = work.job.is_aligned or work.job.is_checked
-        has_capitals_for_nouns = work.source in NOUNS_IN_CAPITALS
-        self._count_nouns = self.count_pieces if has_capitals_for_nouns else None
+        self._has_capitals_for_nouns = work.source in NOUNS_IN_CAPITALS
         self._asks_titles_again = (
-            work.can_repeat and not work.options.sampling and not has_capitals_for_nouns
+            work.can_repeat and not work.options.sampling and not self._has_capitals_for_nouns
         )
 
     @property
@@ -124,7 +123,8 @@ class Entrance:
         if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):
             stages.append(ordinals)
         if sentence.is_in_capitals:
-            stages.append(enter_capitals(text, self._count_nouns))
+            count_nouns = self.count_pieces if self._has_capitals_for_nouns else None
+            stages.append(enter_capitals(text, count_nouns))
             text = stages[-1].text
         terms = self._terms(sentence, text, prefix) if self._matcher else None
         if terms is not None:
