@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-import functools
 import os
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import BinaryIO
 from urllib.parse import quote
 
@@ -130,14 +130,19 @@ class FileStream(StreamingResponse):
     """An open file, which is read only as fast as its client takes it, and closed at the end."""
 
     def __init__(self, content: BinaryIO, headers: Mapping[str, str], media_type: str) -> None:
-        parts = iter(functools.partial(content.read, _PART_BYTES), b"")
-        length = {"Content-Length": str(os.fstat(content.fileno()).st_size)}
-        super().__init__(parts, headers={**headers, **length}, media_type=media_type)
+        num_bytes = os.fstat(content.fileno()).st_size
+        headers = {**headers, "Content-Length": str(num_bytes)}
+        super().__init__(_parts(content, num_bytes), headers=headers, media_type=media_type)
         self._content = content
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._content:
             await super().__call__(scope, receive, send)
+
+
+async def _parts(content: BinaryIO, num_bytes: int) -> AsyncGenerator[bytes]:
+    for _ in range(0, num_bytes, _PART_BYTES):
+        yield await asyncio.to_thread(content.read, _PART_BYTES)
 
 
 def file_answer(file: StoredFile, content: BinaryIO, media_type: str) -> FileStream:
