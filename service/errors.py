@@ -349,6 +349,12 @@ class DeadlineExceeded(ServiceError):
     status, code = 504, "deadline"
 
 
+def drop_frames(error: BaseException) -> None:
+    """Of an error that has ended: frames may have what has the error, and would stay until a scan
+    for garbage."""
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+
+
 def outcome_label(status: int | None) -> str:
     """The metrics' outcome label of a status; None: the client left before its answer."""
     if status is None or status == Cancelled.status:

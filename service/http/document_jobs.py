@@ -29,6 +29,7 @@ from service.errors import (
     TooManyAtOnce,
     TooManyCharacters,
     UnknownFile,
+    drop_frames,
     outcome_label,
     printable,
 )
@@ -177,7 +178,8 @@ class DocumentJobs:
         except TimeoutError:
             failure = ticket.deadline_error()
         except ServiceError as error:
-            failure = error.with_traceback(None)  # whose frames have this failure and the file
+            failure = error
+            drop_frames(error)
         except Exception as error:
             failure = unforeseen(error, sent.request_id)
         await sent.caller.leave(failure.status if failure else 200)

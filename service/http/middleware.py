@@ -12,7 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.errors import ClientGone, NotFound, ServiceError
+from service.errors import ClientGone, NotFound, ServiceError, drop_frames
 from service.http.error_answers import (
     DEEPL,
     DEEPL_3,
@@ -78,6 +78,7 @@ class RequestMiddleware:
             self._origins.check(scope, headers, is_open=False)
             await self._app(scope, receive, send)
         except ServiceError as error:
+            drop_frames(error)
             self._count(error)
             record = RequestRecord.of(scope, headers, self._paths.rules(path).label)
             record.status = error.status
@@ -104,7 +105,6 @@ class RequestMiddleware:
             record.status = None
         except Exception as failure:
             await self._answer_failure(failure, record, scope, receive, send)
-            failure.__traceback__ = None  # its frames may have what has the failure
         finally:
             if entered is not None:
                 await entered.leave(record.status, has_delivered=record.has_delivered)
@@ -128,6 +128,7 @@ class RequestMiddleware:
         error = as_service_error(failure, scope) if record.status is None else None
         is_foreseen = error is not None
         error = error or unforeseen(failure, record.request_id)
+        drop_frames(failure)
         if record.status is None:
             self._count(error)
             answer = error_response(error, record.request_id, scope["path"], scope["method"])

@@ -25,7 +25,7 @@ from websockets.exceptions import ProtocolError
 from websockets.frames import CTRL_OPCODES, CloseCode, Frame, Opcode
 from websockets.server import ServerProtocol
 
-from service.errors import HeadTooLarge, InvalidHttp, ServiceError, shown
+from service.errors import HeadTooLarge, InvalidHttp, ServiceError, drop_frames, shown
 from service.http.error_answers import SECURITY_HEADERS, error_response, unexpected_error
 from service.http.head import CONNECTION_LOST
 
@@ -140,6 +140,10 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
         if not self._is_in_head:
             super()._unset_keepalive_if_required()
 
+    def handle_websocket_upgrade(self) -> None:
+        super().handle_websocket_upgrade()
+        del self.parser  # it has methods of this object
+
     def _unsupported_upgrade_warning(self) -> None:
         """uvicorn calls this while it handles the parser's end at a head that asks for another
         protocol, as those of Java and of curl ask for HTTP/2: parse it without that question (RFC
@@ -224,6 +228,12 @@ class WebSocketProtocol(_EndsForSlowReaders, WebSocketsSansIOProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state)
         self.conn = _BoundedConnection(max_size=config.ws_max_size, logger=self.logger)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        broken = self.conn.handshake_exc or self.conn.parser_exc
+        if broken is not None:
+            drop_frames(broken)
 
     async def send(self, message: ASGISendEvent) -> None:
         await super().send(message)

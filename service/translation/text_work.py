@@ -50,9 +50,9 @@ async def text_work(
     except TimeoutError:
         if not deadline.expired():
             raise
-        raise ticket.deadline_error() from None
     finally:
         is_over.set()
+    raise ticket.deadline_error()
 
 
 def raise_if_unwanted() -> None:

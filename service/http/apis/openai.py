@@ -18,7 +18,7 @@ from fastapi.sse import format_sse_event
 from pydantic import Field
 from pydantic_core import to_json
 
-from service.errors import InvalidField, ServiceError, shown
+from service.errors import InvalidField, ServiceError, drop_frames, shown
 from service.http.bodies import JSON
 from service.http.error_answers import openai_error, unforeseen
 from service.http.prompts import NamedLanguages, read_instruction, read_prompt
@@ -183,6 +183,7 @@ async def _chunks(
         yield b"data: [DONE]\n\n"
     except Exception as failure:
         error = failure if isinstance(failure, ServiceError) else unforeseen(failure, base["id"])
+        drop_frames(failure)
         record.status = error.status
         yield _event(openai_error(error.status, error, str(error)))
 

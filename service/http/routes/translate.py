@@ -11,7 +11,7 @@ from fastapi.sse import format_sse_event
 from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
 
-from service.errors import ServiceError
+from service.errors import ServiceError, drop_frames
 from service.http.answers import TranslateResponse, render_answer, render_error, render_piece
 from service.http.apis.apertium import answer_apertium, is_apertium_form
 from service.http.apis.deeplx import answer_deeplx, is_deeplx
@@ -133,6 +133,7 @@ async def _events(
             yield format_sse_event(data_str=message, event=kind)
     except Exception as failure:
         error = failure if isinstance(failure, ServiceError) else unforeseen(failure, own_id)
+        drop_frames(failure)
         record.status = error.status
         yield format_sse_event(data_str=render_error(error), event="error")
 

@@ -20,6 +20,7 @@ from service.errors import (
     ServiceError,
     TooManyStreams,
     UnknownId,
+    drop_frames,
     shown,
 )
 from service.http.access.caller import Caller, key_of_head
@@ -253,6 +254,7 @@ class Connection:
             unforeseen(error, record.request_id)
 
     async def _send_error(self, error: ServiceError, request_id: RequestId | None) -> None:
+        drop_frames(error)
         if error.is_rejection:
             self._state.metrics.count_rejected(error.code)
         await self._send(render_error(error, request_id))
