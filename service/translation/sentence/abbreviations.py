@@ -213,7 +213,7 @@ _WORDS = {
 }
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
 _NO_CENTS = regex.compile(
-    r"(?<![\d.,'’])(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
+    r"(?<![\d.,'’]|(?<!\d)-)(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
 )
 """1.299,- € or CHF 5.–."""
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
@@ -242,11 +242,15 @@ _ANY_DAY = {
     code: "|".join(sorted({*days, *days.values()}, reverse=True)) for code, days in _DAYS.items()
 }
 _SIGN = r"(?:\s?[-–/+&]\s?|,\s)"
+_MONTHS = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_TO_HOUR = r"\d{1,2}(?:[:.]\d\d)?(?!\d|\s?(?!(?:Uhr|h|und|[ap]\.?m?|and|to)\b)\p{L})"
+"""The end of hours, unlike that of a count: no word for what is counted is behind it."""
 _BEFORE_TIME = {
-    "de": r"(?=\.?,\s⟦|\.?,?\s\d{1,2}(?:[:.]\d|\s?[–—-]\s?\d|\.\s?(?:\d|\p{Lu}\p{Ll})"
-    r"|\s?(?:Uhr|h\b|bis\s\d)))",
-    "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.–—-]\d|st|nd|rd|th|\s?[ap]\.?m\b|\s\p{Lu}\p{Ll})"
-    r"|\p{Lu}\p{Ll}{2,8}\.?\s\d))",
+    "de": r"(?=(?:(?<!So)|\.),\s⟦|\.?,?\s\d{1,2}(?:[:.]\d\d\b|\s?(?:Uhr|h\b)"
+    rf"|\s?(?:[–—-]|bis)\s?{_TO_HOUR}"
+    r"|\.\s?(?:\d\d?\.|Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))",
+    "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.]\d\d\b|st|nd|rd|th|\s?[ap]\.?m\b"
+    rf"|[–—-]{_TO_HOUR}|\s{_MONTHS})|{_MONTHS}\p{{Ll}}*+\.?\s\d))",
 }
 _JOINED_DAYS = {
     code: regex.compile(

@@ -54,5 +54,5 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
         _discount,
     ),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),
-    (regex.compile(r"(?<=[\d日号月年点分])[～〜—]++(?=\d)"), _hyphen),
+    (regex.compile(r"(?:(?<=\d)[～〜—]++|(?<=[日号月年点分])[～〜—])(?=\d)"), _hyphen),
 )

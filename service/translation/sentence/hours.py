@@ -21,9 +21,9 @@ _DASHES = frozenset("-–—")
 _DASH_AFTER = regex.compile(r"\s?[-–—]\s?\d")
 _UHR = regex.compile(
     r"(?<![\d.,:/–—-])(?P<hour>1?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?(?P<dash>\s?[-–—]\s?)"
-    r"(?P<to>1?\d|2[0-4])(?:[:.](?P<to_minute>[0-5]\d))?\s?(?:Uhr|h)\b(?!/)"
+    r"(?P<to>1?\d|2[0-4])(?:[:.](?P<to_minute>[0-5]\d))?\s?(?:Uhr|(?<=[:.]\d\d\s?)h)\b(?!/)"
 )
-"""9–17 Uhr."""
+"""9–17 Uhr, and 9–17.30 h; 2–3 h is a time that something takes."""
 
 
 class Hour(NamedTuple):

@@ -11,10 +11,12 @@ import regex
 _SCALES = {"k": 10**3, "m": 10**6, "b": 10**9, "bn": 10**9, "tn": 10**12}
 _WORDS = {10**6: "million", 10**9: "billion", 10**12: "trillion"}
 _SCALED = regex.compile(
-    r"(?:(?<=[$€£¥⟧\ufffc]\s?)(?P<number>\d{1,3}(?:\.\d{1,3})?)(?P<scale>[kKmMbB]|bn|tn)"
-    r"|(?<![\d.,])(?P<number>\d{1,3}\.\d)(?P<scale>[kKMB]|bn|tn))(?![\p{L}\d'’/-])"
+    r"(?:(?<=[$€£¥]\s?|[⟧\ufffc])(?P<number>\d{1,3}(?:\.\d{1,3})?)(?P<scale>[kKmMbB]|bn|tn)"
+    r"|(?<![\d.,])(?P<number>\d{1,3}\.\d)(?P<scale>[kKMB]|bn|tn)(?=\s(?:\p{Ll}{3,}s|people)\b)"
+    r")(?![\p{L}\d'’/-])"
 )
-"""Of a currency, or with decimals: 10K is a run, and 4K a screen."""
+"""Of a currency, or decimals of several things: 10K is a run, 4K a screen and 1.2M a file's
+size."""
 
 
 class Scaled(NamedTuple):

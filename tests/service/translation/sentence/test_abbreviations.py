@@ -49,8 +49,8 @@ from service.translation.sentence.abbreviations import enter_abbreviations
         ("en", "20-11 PM, $5 pm, 5 amps, I am", None),
         (
             "en",
-            "€4.5M, ⟦0⟧2.3bn, $60k–$80k or 1.2M, 3.5k",
-            "€4.5 million, ⟦0⟧2.3 billion, $60,000–$80,000 or 1.2 million, 3,500",
+            "€4.5M, ⟦0⟧2.3bn, $60k–$80k, 1.2M images, 3.5k people",
+            "€4.5 million, ⟦0⟧2.3 billion, $60,000–$80,000, 1.2 million images, 3,500 people",
         ),
         ("en", "10K run, 4K, 5m, $5 m, 1.5k/s, v1.2B-a", None),
         (
@@ -101,3 +101,18 @@ from service.translation.sentence.abbreviations import enter_abbreviations
 def test_abbreviations_go_in_as_words(language: str, text: str, spelled: str | None) -> None:
     stage = enter_abbreviations(text, language)
     assert (stage and stage.text) == spelled
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "So, 3-4 Tage, So 10-12 Leute, So 3:1, So, ⟦0⟧ ist da"),
+        ("de", "Fr 20-30 pro Person, Di 1. Reihe"),
+        ("de", "2-3 h am Tag und -4,--ipv4"),
+        ("en", "Sun Type 6, Sun Ultra 10, Sat 5 People, Sun 3-4 times"),
+        ("en", "1.2M, 720k, ⟦0⟧ 1M and 10.2k indicating"),
+        ("zh", "2008年——30年前，8月5日——3人"),
+    ],
+)
+def test_what_only_looks_like_days_hours_and_amounts_stays(language: str, text: str) -> None:
+    assert enter_abbreviations(text, language) is None
