@@ -14,10 +14,15 @@ from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _NUMBER = regex.compile(
-    r"(?<![\p{L}\d.,:/_#]|[\p{L}\d]-|v\.|(?i:version )-?)(?P<before>(?<=[$€£¥⟧<>=≤≥±×−+]\s?))?"
-    r"(?P<number>\d{1,9}(?:[.,]\d{1,9}){1,4})(?![\p{L}\d_:/]|[.,-]\d)"
-    r"(?P<after>\s?[%‰°⟦€$£¥±×]|[\s-](?:million|billion|trillion|EUR|USD|GBP|CHF)\b)?"
+    r"(?<![\p{L}\d.,:/_#]|[\p{L}\d]-|\p{L}\(-?|v\.|(?i:version )-?)(?P<before>(?<=[$€£¥±×−]\s?|⟧"
+    r"|(?<![<>=!~]\s?)=\s?|(?<![\p{L}+])\+\s?)|(?<=[<>≤≥]\s?)(?=0\.\d))?"
+    r"(?P<number>\d{1,9}(?:[.,]\d{1,9}){1,4})"
+    r"(?![\p{L}\d_:/'′]|[.,-]\d|-(?i:bis|di|tri|tetra|meth|eth|epoxy))"
+    r"(?P<after>\s?[%‰°€$£¥±×]|(?<!\p{Lu}\p{L}+ [\d.]++)\s?⟦"
+    r"|[\s-](?:million|billion|trillion|EUR|USD|GBP|CHF)\b)?"
 )
+_HEADING = regex.compile(r"[\p{L} ]+[\d.]++")
+"""Words and a number, which is of a chapter or a place."""
 _GROUPED = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 
 
@@ -49,7 +54,9 @@ def enter_notation(text: str, pair: tuple[str, str]) -> Notation | None:
     """The stage of a sentence with numbers that the target writes otherwise. One with a decimal
     point only counts if it is of a currency, a unit or a formula: others are versions and
     sections."""
-    written = {}
+    written: dict[str, str] = {}
+    if _HEADING.fullmatch(text):
+        return None
     for found in _NUMBER.finditer(text):
         number = found["number"]
         is_measured = found["before"] is not None or found["after"] is not None

@@ -36,6 +36,9 @@ def test_a_copied_number_gets_the_marks_of_the_target(
     [
         *((("en", "de"), text) for text in ("Version 3.4 of 14.2", "see 1.1", "10.05, a3.4%")),
         *((("de", "en"), text) for text in ("am 12.05.2025", "1.2.3", "10.0.0.1", "um 9.30 Uhr")),
+        *((("en", "de"), text) for text in ("GTK+ 2.0", "Ruby > 2.3", "x (>= 3.10)", "⟦0⟧ 3.1")),
+        (("en", "de"), "Debian 12.5 ⟦0⟧"),
+        *((("de", "en"), text) for text in ("Kapitel 35.152", "f(-1,1)", "2,4-Di, 3,3'-Me")),
         *((("en", "zh"), text) for text in ("Up 3.4%", "1,234")),
     ],
 )
