@@ -26,6 +26,7 @@ from service.translation.sentence.stages import Version
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
 _MOST_NUMBERS = 6
+_JOINED = regex.compile(r"[\p{Latin}\d_][:,;]")
 _PAUSES = frozenset(":,;")
 """Marks with a space after them where a language has spaces."""
 
@@ -122,7 +123,8 @@ class Carriers:
                 slot.target,
                 _beside(self.marked, slot, is_source_spaced),
                 is_padded=is_target_spaced or (is_source_spaced and slot.target == MARK),
-                has_wide_marks=is_target_spaced and not is_source_spaced,
+                has_wide_marks=is_target_spaced
+                and not (is_source_spaced or _is_joined(self.marked, slot)),
             )
             for match, slot in zip(matches, slots, strict=True)
         ]
@@ -271,6 +273,11 @@ def _beside(marked: str, slot: Slot, is_spaced_language: bool) -> _Beside:
         _touching(before, before[-1:], is_spaced_language),
         _touching(after, after[:1], is_spaced_language),
     )
+
+
+def _is_joined(marked: str, slot: Slot) -> bool:
+    """Whether a colon joins a slot to a Latin word: name:{x}."""
+    return _JOINED.fullmatch(marked, max(0, slot.start - 2), slot.start) is not None
 
 
 def _touching(pair: str, char: str, is_spaced_language: bool) -> str:

@@ -75,6 +75,7 @@ def test_a_lost_doubled_or_broken_carrier_is_noticed(target: str) -> None:
     ("source", "languages", "reserved", "carried", "target", "expected"),
     [
         ("￼ or ￼.", "en-de", 2, "⟦0⟧ or ⟦1⟧.", "⟦1⟧ oder ⟦0⟧.", "￼ oder ￼."),
+        ("用 name:￼ 跑", "zh-en", 2, "用 name:⟦0⟧ 跑", "Use name:⟦0⟧", "Use name:￼"),
         ("版本￼发布", "zh-en", 0, "版本 40713 发布", "Version40713 is out", "Version ￼ is out"),
         ("a￼b", "en-en", 0, "a40713b", "x40713y", "x￼y"),
         ("(￼)", "zh-en", 0, "(40713)", "(40713)", "(￼)"),
