@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.number_words import chinese_value
+from service.translation.checks.number_words import BEFORE_REPUBLIC, chinese_value
 
 _MONTHS = {
     "en": (
@@ -31,7 +31,7 @@ _NAMES = {
     )
     for code, months in _MONTHS.items()
 }
-_ENGLISH_DAY = rf"{_NUMBER}(?:st|nd|rd|th)?"
+_ENGLISH_DAY = rf"{_NUMBER}(?:st|nd|rd|th)?+"
 _ENGLISH_DAYS = (
     rf"(?:{_ENGLISH_DAY}(?P<joint>, )(?=\d\d?(?:st|nd|rd|th)?(?:,? (?:and|or)\b|, \d))){{0,4}}"
     rf"{_ENGLISH_DAY}"
@@ -41,20 +41,24 @@ _GERMAN_DAYS = (
     rf"(?:{_NUMBER}\.?(?P<joint>\s?[-–—/]\s?|,\s|\s(?:und|oder|auf|bis)\s(?:de[mnr]\s|zum\s)?)){{0,4}}"
     rf"{_NUMBER}\."
 )
+_NUMERAL = "[〇零一二三四五六七八九十百]"
 _CHINESE = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
 _DATES = {
     "en": regex.compile(
-        rf"\b(?P<month>{_NAMES['en']}) {_ENGLISH_DAYS}(?![\d:])(?:,? {_YEAR}\b)?"
+        rf"\b(?P<month>{_NAMES['en']}) {_ENGLISH_DAYS}(?!:?\d)(?:,? {_YEAR}\b)?"
         rf"|(?<![\d.,:]){_ENGLISH_DAYS} (?:of )?(?P<month>{_NAMES['en']})(?:,? {_YEAR}\b)?"
     ),
     "de": regex.compile(
         rf"(?<![\d.,:]){_GERMAN_DAYS} ?(?P<month>{_NAMES['de']})(?: {_YEAR}\b)?"
         rf"|(?<![\d.,:]){_NUMBER}\. ?(?P<month>0?[1-9]|1[0-2])\. ?{_YEAR}\b"
         rf"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) ){_NUMBER}"
-        rf"\.(?P<month>0?[1-9]|1[0-2])(?:{_POINT})"
+        rf"\.(?P<month>0?[1-9]|1[0-2])(?:{_POINT})(?!\d|\.\d)"
     ),
     "zh": regex.compile(
-        rf"(?:(?P<year>[12][0-9]{{3}}|[一二][〇零一二三四五六七八九]{{3}}) ?年 ?)?"
+        rf"(?:(?:(?P<year>[12][0-9]{{3}}|[一二][〇零一二三四五六七八九]{{3}})"
+        rf"|(?:中[华華])?民[国國] ?(?P<of_republic>[0-9]{{1,3}}|{_NUMERAL}{{1,5}})"
+        rf"|(?P<of_republic>一百{_NUMERAL}{{0,3}}))"
+        rf" ?年 ?)?"
         rf"(?<!\d|[阴农]历)(?P<month>{_CHINESE}) ?月 ?"
         rf"(?:(?P<day>{_CHINESE}) ?[日号號]?(?P<joint>\s?[-—–～~、,，至到和与及或]\s?)){{0,4}}"
         rf"(?P<day>{_CHINESE}) ?[日号號]"
@@ -122,8 +126,14 @@ def find_dates(text: str, language: str) -> Iterator[Date]:
         is_whole = not _NUMBER_AFTER.match(text, last) and not _NUMBER_BEFORE.search(before)
         if is_whole and 1 <= month <= 12 and all(1 <= day <= _MOST_DAYS for day in days):
             joints = tuple(map(_meant, found.captures("joint")))
-            year = "".join(str(_number(char)) for char in found["year"] or "")
-            yield Date(*found.span(), year, month, days, joints)
+            yield Date(*found.span(), _year(found), month, days, joints)
+
+
+def _year(found: regex.Match[str]) -> str:
+    """Also of the calendar of Taiwan, whose first year is 1912."""
+    if of_republic := found.groupdict().get("of_republic"):
+        return str(BEFORE_REPUBLIC + _number(of_republic))
+    return "".join(str(_number(char)) for char in found["year"] or "")
 
 
 def _meant(joint: str) -> str:

@@ -86,6 +86,8 @@ NUMERAL = regex.compile(
     "[一二两三四五六七八九][〇零一二三四五六七八九十百千万亿]|点[半一三]|[一二三四五六七八九十]月[一二三四五六七八九十]"
 )
 """What Chinese numbers in words have that must be translated as numbers, and dates."""
+BEFORE_REPUBLIC = 1911
+"""The year before the first one of Taiwan's calendar."""
 _ZH = regex.compile("(?:[〇零一二两三四五六七八九十百万亿]|千(?![米克瓦卡])){1,30}")
 
 

@@ -14,7 +14,12 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.number_words import ABBREVIATED_SCALES, SCALES, number_words
+from service.translation.checks.number_words import (
+    ABBREVIATED_SCALES,
+    BEFORE_REPUBLIC,
+    SCALES,
+    number_words,
+)
 
 _MOST_DIGITS = 30
 _NUMBER = regex.compile(
@@ -26,7 +31,7 @@ _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
     r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+:\d{2}+"
     r"|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
-    r"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) )[0-3]?\d\.[01]?\d(?=\.)"
+    r"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) )[0-3]?\d\.[01]?\d(?=\.(?!\d))"
 )
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿萬億]+|[百千])")
 _TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿萬億])")
@@ -38,6 +43,7 @@ _AFTERNOON = regex.compile(rf"(?:[:.]\d\d)?{_RANGE}\s?p\.?\s?m\b", regex.IGNOREC
 _MORNING = regex.compile(rf"(?:[:.]\d\d)?{_RANGE}\s?a\.?\s?m\b", regex.IGNORECASE)
 _LONGEST_RANGE = 24
 _BEFORE_NOON = ("下午", "晚上", "傍晚", "夜里", "nachmittags ", "abends ")
+_REPUBLIC = regex.compile(r"民[国國]\s?$")
 _LONGEST_SCALE = 12
 _LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9, "tn": 10**12}
 """Scales that touch their number, as in $60k."""
@@ -89,7 +95,10 @@ def find_numbers(text: str) -> Numbers:
     certain = [_signed(text, *found) for found in _digits(text)]
     certain += _quarters(text)
     certain += [
-        Number(text[word.start : word.end], frozenset({Decimal(word.value)}))
+        Number(
+            text[word.start : word.end],
+            frozenset(_with_year({Decimal(word.value)}, text, word.start, word.end)),
+        )
         for word in words
         if word.is_certain
     ]
@@ -203,11 +212,20 @@ def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
         values |= {value * scale.value for value in values}  # 30-50万
     if end - start <= 2:
         values = _of_day(values, text, start, end)
+    values = _with_year(values, text, start, end)
     if text[end : end + 1] == "折":  # 8折 is 20 % off
         values |= {100 - (10 * value if value < 10 else value) for value in values}
     if text[end : end + 1] == "s" and end - start == 4:  # the 1990s are the 90er
         values |= {value % 100 for value in values}
     return frozenset(values)
+
+
+def _with_year(values: set[Decimal], text: str, start: int, end: int) -> set[Decimal]:
+    """The values of a number, and of a year of Taiwan's calendar that in ours."""
+    is_year = text.startswith("年", end)
+    if is_year and (max(values) >= 100 or _REPUBLIC.search(text[max(0, start - 3) : start])):
+        return values | {BEFORE_REPUBLIC + value for value in values if value < 1000}
+    return values
 
 
 def _spelled(written: str) -> Iterator[Decimal]:

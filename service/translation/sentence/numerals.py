@@ -8,17 +8,18 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.number_words import chinese_value
+from service.translation.checks.number_words import BEFORE_REPUBLIC, chinese_value
 
 _DIGITS = "一二三四五六七八九"
 _NUMERAL = f"{_DIGITS}两〇零十百千万亿"
 _NUMERALS = regex.compile(
-    rf"(?<![\d第{_NUMERAL}])(?P<percent>百分之)?(?:"
+    rf"(?<![\d第双点{_NUMERAL}])(?P<percent>百分之)?(?:"
     rf"(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])(?P<unit>[十百千]万?|万)"
+    rf"|(?:中[华華])?民[国國]\s?(?P<of_republic>[{_DIGITS}〇零十百]{{1,5}}|\d{{1,3}})(?=\s?年)"
     rf"|(?P<year>[一二][〇零{_DIGITS}]{{3}})(?=年)"
     rf"|(?P<hour>[{_DIGITS}两十]{{1,2}}|[12]?\d)点(?P<part>半|[一三]刻)"
     rf"|(?P<count>[{_DIGITS}两十][{_NUMERAL}]{{1,19}}|(?<=百分之)[{_DIGITS}])(?:点(?P<decimals>[{_DIGITS}零]++))?"
-    rf")(?![{_NUMERAL}分月])"
+    rf")(?![{_NUMERAL}分月点]|进[制位]|年代)"
 )
 MINUTES = {"半": 30, "一刻": 15, "三刻": 45}
 
@@ -41,7 +42,8 @@ def find_numerals(text: str) -> Iterator[Numeral]:
         if values := tuple(_values(found)):
             minutes = f":{MINUTES[found['part']]}" if found["part"] else ""
             unit = "%" if found["percent"] else minutes
-            yield Numeral(*found.span(), values, unit, found["year"] is not None)
+            is_year = (found["year"] or found["of_republic"]) is not None
+            yield Numeral(*found.span(), values, unit, is_year)
 
 
 def _values(found: regex.Match[str]) -> Iterator[Decimal]:
@@ -49,15 +51,17 @@ def _values(found: regex.Match[str]) -> Iterator[Decimal]:
         yield from map(_value, (found["low"] + found["unit"], found["high"] + found["unit"]))
     elif found["year"]:
         yield Decimal(_digits(found["year"]))
+    elif of_republic := found["of_republic"]:
+        yield BEFORE_REPUBLIC + _value(of_republic)
     elif hour := found["hour"]:
-        yield Decimal(hour) if hour.isdecimal() else _value(hour)
+        yield _value(hour)
     elif chinese_value(found["count"]) is not None:
         decimals = _digits(found["decimals"] or "零")
         yield Decimal(f"{chinese_value(found['count'])}.{decimals}").normalize()
 
 
 def _value(numeral: str) -> Decimal:
-    return Decimal(chinese_value(numeral) or 0)
+    return Decimal(numeral) if numeral.isdecimal() else Decimal(chinese_value(numeral) or 0)
 
 
 def _digits(numeral: str) -> str:

@@ -251,6 +251,7 @@ def spelled(text: str, source: str, target: str) -> list[tuple[str, str]]:
         ("en", "fr", "12,000", ["12\u202f000"]),
         ("de", "en", "am 24.12.2024 um 9:30 Uhr", ["December 24, 2024", "9:30"]),
         ("de", "en", "am 12./13. Mai, zum 1.4. und § 1.4.", ["May 12 and 13", "April 1", "1.4"]),
+        ("de", "en", "bis 2.6.11 und ab 3.4.", ["2.6.11", "April 3"]),
         ("zh", "en", "五月十二日和十三日，8月3号到17号", ["May 12 and 13", "August 3 to 17"]),
         ("en", "zh", "May 3 to May 5, May 6, 7 or 8", ["5月3日", "5月5日", "5月6日、7日或8日"]),
         ("en", "zh", "21:25, 3-4, 007, 1/2", ["21:25", "3-4", "007", "1/2"]),
@@ -291,6 +292,7 @@ def test_a_number_with_its_word_is_one_amount() -> None:
     assert spelled("It is 45 million years", "en", "zh") == [("45 million", "4500万")]
     assert spelled("It is 45 years", "en", "zh") == [("45", "45")]
     assert spelled("$2.5  billion", "en", "zh") == [("2.5", "2.5")]  # two spaces
+    assert spelled("July 9th - 12th: x", "en", "de") == [("July 9th - 12th", "9.–12. Juli")]
 
 
 @settings(deadline=None)

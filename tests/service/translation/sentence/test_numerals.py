@@ -49,6 +49,9 @@ def test_a_number_in_words_is_found_by_value(number: int) -> None:
         ("一九四九年，十九世纪，八点一刻", ["1949", "19", "8:15"]),
         ("30-50万，1.5-2亿", ["300,000–500,000", "150 million–200 million"]),
         ("千万别，三分之二，十一月，第三百条，三五个", []),
+        ("双十一，十六进制，七十年代，一点半点", []),
+        ("中华民国一百零七年度，民国99年一月二日", ["2018", "January 2, 2010"]),
+        ("自一百十二年三月三日", ["March 3, 2023"]),
         ("3万亿", ["3 trillion"]),
     ],
 )
@@ -63,6 +66,7 @@ def test_minutes_and_scales_of_two_characters_are_compared_by_value() -> None:
         ("八点一刻", "a quarter past eight"),
         ("3.2万亿，5百万", "3.2 trillion, 5 million"),
         ("30-50万", "300,000 to 500,000"),
+        ("民国99年，一百零七年", "2010, 2018"),
     ]
     for source, target in pairs:
         assert unmatched(find_numbers(source), find_numbers(target)) == ([], [])
