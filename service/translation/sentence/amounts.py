@@ -127,9 +127,9 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
 
 
 def _outside(found: Iterable[Amount], others: Iterable[Amount]) -> list[Amount]:
-    """The others that do not begin inside what was found."""
+    """The others that share nothing with what was found."""
     taken = {place for one in found for place in range(one.start, one.end)}
-    return [one for one in others if one.start not in taken]
+    return [one for one in others if taken.isdisjoint(range(one.start, one.end))]
 
 
 def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Amount]:

@@ -259,6 +259,7 @@ def spelled(text: str, source: str, target: str) -> list[tuple[str, str]]:
         ("en", "de", "A2, S-500x, 25th, 5km, x_3, 3D", []),
         ("en", "ja", "5 of 1,000", ["5"]),
         ("en", "de", "-5 or 3-4 at 3 p.m. - 5", ["-5", "3-4", "15:00", "5"]),
+        ("en", "de", "from 6 -7 p.m.", ["18:00", "19:00"]),
         ("zh", "de", "为-1.5元，氦-3", ["-1,5", "3"]),
         ("en", "zh", "5 apples, $20, 50%.", ["5", "20", "50"]),
     ],
