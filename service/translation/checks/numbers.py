@@ -221,11 +221,13 @@ def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
 
 
 def _with_year(values: set[Decimal], text: str, start: int, end: int) -> set[Decimal]:
-    """The values of a number, and of a year of Taiwan's calendar that in ours."""
-    is_year = text.startswith("年", end)
-    if is_year and (max(values) >= 100 or _REPUBLIC.search(text[max(0, start - 3) : start])):
-        return values | {BEFORE_REPUBLIC + value for value in values if value < 1000}
-    return values
+    """The values of a number; those of a year of Taiwan's calendar are of ours, or may be."""
+    if not text.startswith("年", end):
+        return values
+    years = {BEFORE_REPUBLIC + value for value in values if value < 1000}
+    if years and _REPUBLIC.search(text[max(0, start - 3) : start]):
+        return years
+    return values | years if max(values) >= 100 else values
 
 
 def _spelled(written: str) -> Iterator[Decimal]:

@@ -70,4 +70,5 @@ def test_minutes_and_scales_of_two_characters_are_compared_by_value() -> None:
     ]
     for source, target in pairs:
         assert unmatched(find_numbers(source), find_numbers(target)) == ([], [])
+    assert unmatched(find_numbers("民国99年"), find_numbers("99")) == (["99"], ["99"])
     assert unmatched(find_numbers("3点半"), find_numbers("3 o'clock"))[0] == ["半"]
