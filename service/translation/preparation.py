@@ -42,6 +42,7 @@ from service.translation.sentence.document import Document, FlowCutter, Sentence
 from service.translation.sentence.emphasis import is_acronym
 from service.translation.sentence.entering import Entrance, Entry, has_odd_words
 from service.translation.sentence.rare_capitals import without_rare_capitals
+from service.translation.sentence.umlauts import enter_umlauts
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
 from service.translation.sentence_encoder import SentenceEncoder
 from service.translation.text_work import raise_if_unwanted
@@ -155,6 +156,7 @@ class Preparation:
             and self._target_words.isdisjoint(text.split())
             and (self._usual.fullmatch(text) is not None or self._has_no_stage(text))
             and len(self._encoder.ids(text)) <= self._limits.max_source_tokens
+            and (self.work.source != "de" or not enter_umlauts(text, self.tokenizer, "de"))
         )
 
     def _has_no_stage(self, text: str) -> bool:

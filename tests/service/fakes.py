@@ -69,6 +69,9 @@ class FakeTokenizer(Tokenizer):
     ) -> list[int]:
         return [TAG, *map(ord, text), EOS]
 
+    def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[*map(ord, text)] for text in texts]
+
     def target_start(self, target_language: str) -> list[int]:
         return []
 

@@ -35,6 +35,7 @@ from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.slashes import Slashes, enter_slashes
 from service.translation.sentence.stages import Stage
 from service.translation.sentence.terms import Terms
+from service.translation.sentence.umlauts import enter_umlauts
 from service.translation.sentence_encoder import SentenceEncoder
 from service.translation.text_work import raise_if_unwanted
 
@@ -168,7 +169,10 @@ class Entrance:
 
     def last_stages(self, text: str) -> Sequence[LastStage]:
         """The stages that a sentence enters last: of its words, its letters and its script."""
-        stages: list[LastStage] = [*self._word_stages(text)] if has_odd_words(text) else []
+        umlauts = enter_umlauts(text, self._tokenizer, self._work.source)
+        stages: list[LastStage] = [umlauts] if umlauts else []
+        text = stages[-1].text if stages else text
+        stages += self._word_stages(text) if has_odd_words(text) else []
         text = stages[-1].text if stages else text
         if rare := enter_rare_capitals(text, self._tokenizer, self._work.source):
             stages.append(rare)
