@@ -132,6 +132,11 @@ def texts_of(
     return {n: made(xml.decoded, places_of(xml), edits_of(xml)) for n, xml in read.items()}
 
 
+def no_places(_: XmlText) -> Iterator[Place]:
+    """What `texts_of` reads of members in which only edits are made."""
+    return iter(())
+
+
 def properties_of(archive: Archive, names: Iterable[str], language: str) -> dict[str, TextFile]:
     """The members with a document's title, and its language, which becomes this one."""
 

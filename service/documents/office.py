@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import regex
 
-from service.documents.archive import ArchiveFile, properties_of, texts_of
+from service.documents.archive import ArchiveFile, no_places, properties_of, texts_of
 from service.documents.labels import LabelledText, labels
 from service.documents.locales import is_asian, locale_of
 from service.documents.packages import DRAWINGS, LABELLED, PICTURES, Package
@@ -77,7 +77,7 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     places = functools.partial(_word_places, names)
     texts = texts_of(package, package.parts(_WORD_TEXTS), places, made=made)
     marks = functools.partial(_marked, language, locale)
-    styles = texts_of(package, package.parts(_WORD_STYLES), _no_places, marks)
+    styles = texts_of(package, package.parts(_WORD_STYLES), no_places, marks)
     drawings = functools.partial(drawing_places, _drawing(locale))
     drawn = texts_of(package, package.parts(DRAWINGS), drawings, made=LABELLED)
     return ArchiveFile(
@@ -130,10 +130,6 @@ def _drawing(locale: str) -> RunNames:
 def _marked(language: regex.Pattern[str], locale: str, xml: XmlText) -> Iterator[Edit]:
     """The language of styles. Runs have their own."""
     return (Edit(*match.span(), locale) for match in language.finditer(xml.source))
-
-
-def _no_places(_: XmlText) -> Iterator[Place]:
-    return iter(())
 
 
 _WORD = RunNames(

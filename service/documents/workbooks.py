@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import regex
 
-from service.documents.archive import ArchiveFile, texts_of
+from service.documents.archive import ArchiveFile, no_places, texts_of
 from service.documents.inline import InlineText, escape_markup
 from service.documents.labels import LabelledText, labels
 from service.documents.lookups import CELLS_END, Lookups, excel_lookups
@@ -75,8 +75,8 @@ def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
         **{name: _sheet(package, name, places) for name in package.parts(_SHEETS)},
     }
     if lookups.has_formulas:
-        texts |= texts_of(package, package.parts(_MAIN), _no_places, _calculation)
-    texts |= texts_of(package, package.parts(_CACHES), _no_places, _refreshed)
+        texts |= texts_of(package, package.parts(_MAIN), no_places, _calculation)
+    texts |= texts_of(package, package.parts(_CACHES), no_places, _refreshed)
     return ArchiveFile(package, texts)
 
 
@@ -157,7 +157,3 @@ def _texts(xml: XmlText, index: int, names: RunNames) -> list[int]:
 def _mentions(xml: XmlText) -> Iterator[Edit]:
     """Comments without the places of names, which no longer fit."""
     return (xml.removed(index) for index in xml.starts(_MENTIONS))
-
-
-def _no_places(_: XmlText) -> Iterator[Place]:
-    return iter(())

@@ -88,7 +88,8 @@ def check_omitted(words: Sequence[str]) -> Check | None:
 
 def check_tags(source: str, target: str) -> Check | None:
     """Compare the tags of two texts as they are written, by name."""
-    return _compared("tag", _TAG.findall(source), _TAG.findall(target))
+    left, right = Counter(_TAG.findall(source)), Counter(_TAG.findall(target))
+    return _difference("tag", [*(left - right).elements()], [*(right - left).elements()])
 
 
 class _Side(NamedTuple):
@@ -175,12 +176,6 @@ def _check_copied(source: str, target: str) -> Check | None:
 
 def _language_check(target: Iterable[str], told: str) -> Check:
     return _check("language", [], dict.fromkeys(target), f"the translation {told}")
-
-
-def _compared(kind: Kind, source: Iterable[str], target: Iterable[str]) -> Check | None:
-    """The difference of two multisets."""
-    left, right = Counter(source), Counter(target)
-    return _difference(kind, list((left - right).elements()), list((right - left).elements()))
 
 
 def _difference(kind: Kind, lost: Sequence[str], added: Sequence[str]) -> Check | None:
