@@ -7,6 +7,8 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
+from service.errors import StorageFailed
+
 _logger = logging.getLogger(__name__)
 
 
@@ -14,7 +16,7 @@ _logger = logging.getLogger(__name__)
 async def repeated(action: Callable[[], Awaitable[None]], seconds: float) -> AsyncGenerator[None]:
     """Await `action` every `seconds` inside the block, and once more at its end.
 
-    An action that raises is logged and repeated as usual.
+    An action that raises is logged and repeated as usual; the database logs a StorageFailed.
     """
     is_ending = asyncio.Event()
 
@@ -38,5 +40,7 @@ async def repeated(action: Callable[[], Awaitable[None]], seconds: float) -> Asy
 async def _act(action: Callable[[], Awaitable[None]]) -> None:
     try:
         await action()
+    except StorageFailed:
+        pass
     except Exception:
         _logger.exception("a repeated action failed")

@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 
 from starlette.concurrency import run_in_threadpool
 
-from service.errors import StorageFailed
 from service.periodic import repeated
 from service.stores.keys import KeyStore, UsageKey, Used, month_of
 
@@ -68,12 +67,8 @@ class UsageLedger:
     @contextlib.asynccontextmanager
     async def kept_current(self) -> AsyncGenerator[None]:
         """Refresh twice a second inside the block, and store what was used at its end."""
-        async with repeated(self._refresh_if_possible, REFRESH_SECONDS):
+        async with repeated(self.refresh, REFRESH_SECONDS):
             yield
-
-    async def _refresh_if_possible(self) -> None:
-        with contextlib.suppress(StorageFailed):
-            await self.refresh()
 
     def _used(self, key_id: str) -> Used:
         this_month = (key_id, month_of(self._clock()))

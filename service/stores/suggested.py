@@ -59,8 +59,7 @@ class SuggestedTranslations:
                 yield
 
     async def _refresh(self) -> None:
-        with contextlib.suppress(StorageFailed):
-            await run_in_threadpool(self._read)
+        await run_in_threadpool(self._read)
 
     def _read(self) -> None:
         """Make the index anew if what is in use may have changed."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from starlette.concurrency import run_in_threadpool
 
 from service.commons.usage import REFRESH_SECONDS
-from service.errors import InvalidKey, StorageFailed
+from service.errors import InvalidKey
 from service.periodic import repeated
 from service.stores.api_key import ApiKey, read_key
 from service.stores.keys import KeyStore
@@ -51,9 +51,5 @@ class KeyRing:
     async def kept_current(self) -> AsyncGenerator[None]:
         """Refresh twice a second inside the block; close the database at its end."""
         with contextlib.closing(self._store):
-            async with repeated(self._refresh_if_possible, REFRESH_SECONDS):
+            async with repeated(self.refresh, REFRESH_SECONDS):
                 yield
-
-    async def _refresh_if_possible(self) -> None:
-        with contextlib.suppress(StorageFailed):
-            await self.refresh()
