@@ -28,11 +28,11 @@ from service.documents.segments import (
     TextFile,
     decode,
     decode_unicode,
-    has_letters,
     invalid,
     is_worded,
 )
 from service.errors import InvalidDocument
+from service.translation.language.segmentation import has_letters
 
 _MSGSTR = regex.compile(
     r"^[ \t]*+msgstr(?:\[(?P<form>[0-9]{1,3})\])?[ \t]*+"

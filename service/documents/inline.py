@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.documents.segments import has_letters
+from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import Code, CodedText, CodeKind, TextPart, merged
 from service.translation.markup.page import read_runs
 

@@ -17,8 +17,8 @@ from service.documents.segments import (
     Place,
     Segment,
     TextFile,
-    has_letters,
 )
+from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import Text
 
 _LINE_BREAK = regex.compile(r"\r\n|[\t\n\r]")

@@ -27,10 +27,10 @@ from service.documents.segments import (
     Place,
     Segment,
     TextFile,
-    has_letters,
     invalid,
 )
 from service.errors import InvalidDocument
+from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import Text
 
 _MAX_DEPTH, _LONGEST_SUBJECT = 20, 2000

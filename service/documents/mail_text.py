@@ -15,7 +15,8 @@ from typing import NamedTuple
 import regex
 
 from service.documents.inline import joint
-from service.documents.segments import Place, Segment, has_letters
+from service.documents.segments import Place, Segment
+from service.translation.language.segmentation import has_letters
 
 _LINE = regex.compile(r"(?P<mark>(?:\x20?>)*+[ \t]*+)(?P<text>[^\r\n]*+)(?P<end>\r?\n|\r|\Z)")
 _BEGINNING = regex.compile(r"(?:[-*•–+#]|\(?[\p{L}\d]{1,3}[.)])\s|\p{L}[\p{L}-]*+:(?:\s|$)")

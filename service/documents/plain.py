@@ -18,10 +18,10 @@ from service.documents.segments import (
     Segment,
     TextFile,
     decode,
-    has_letters,
     invalid,
 )
 from service.errors import InvalidDocument
+from service.translation.language.segmentation import has_letters
 
 if TYPE_CHECKING:
     from pypdf import PageObject

@@ -22,13 +22,13 @@ from service.documents.encodings import (
     unicode_encoding,
 )
 from service.errors import InvalidDocument
+from service.translation.language.segmentation import has_letters
 
 if TYPE_CHECKING:
     from service.translation.job import SplitSentences, TextFormat
     from service.translation.markup.coded_text import Text
 
 _INNER = regex.compile(r"\0(\d{1,9}) (\d{1,9})\0")
-_LETTER = regex.compile(r"\p{L}")
 _LITERALS = frozenset({"true", "false", "null"})
 _IDENTIFIER = regex.compile(
     r"""
@@ -220,10 +220,6 @@ def decode_unicode(content: bytes) -> DecodedText:
 
 def _encode(mark: bytes, encoding: str, text: str) -> bytes:
     return mark + text.encode(encoding)
-
-
-def has_letters(text: str) -> bool:
-    return _LETTER.search(text) is not None
 
 
 def is_worded(value: str) -> bool:

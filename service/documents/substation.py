@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 import regex
 
-from service.documents.segments import FileOptions, TextFile, decode, has_letters, invalid
+from service.documents.segments import FileOptions, TextFile, decode, invalid
 from service.documents.subtitles import CLOCK, MOST_CHARACTERS, Cue, seconds, subtitle_file
+from service.translation.language.segmentation import has_letters
 
 _EVENTS = regex.compile(r"(?<![^\n\r])\[Events\](?:[^\[]|(?<![\n\r])\[)*+", regex.IGNORECASE)
 _LINE = regex.compile(r"(?<![^\n\r])(Format|Dialogue):[ \t]*+([^\n\r]*+)", regex.IGNORECASE)

@@ -20,10 +20,10 @@ from service.documents.segments import (
     Segment,
     TextFile,
     decode,
-    has_letters,
     invalid,
 )
 from service.documents.speeches import SENTENCE_END, begins_speech, is_over, speeches
+from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import CodedText
 
 CLOCK = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"

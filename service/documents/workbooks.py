@@ -21,9 +21,9 @@ from service.documents.segments import (
     Segment,
     TextFile,
     decode_unicode,
-    has_letters,
 )
 from service.documents.xml_text import InlineContent, XmlText, read_xml
+from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import CodedText
 
 _MAIN = r"(?:spreadsheetml|ms-excel)\.[\w.]*main"

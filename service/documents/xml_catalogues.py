@@ -17,11 +17,11 @@ from service.documents.segments import (
     Place,
     Segment,
     TextFile,
-    has_letters,
 )
 from service.documents.xliff_codes import role_of, tag_of, with_escaped_tags
 from service.documents.xml_text import InlineContent, XmlText, read_xml
 from service.errors import InvalidDocument, shown
+from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import Text
 from service.translation.markup.elements import is_html
 from service.translation.markup.inline import message_branches

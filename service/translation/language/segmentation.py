@@ -108,6 +108,7 @@ def is_spaced(language: str) -> bool:
 
 
 def has_letters(text: str) -> bool:
+    """Whether the text has a letter that is shown."""
     return _LETTER.search(text) is not None
 
 
