@@ -19,12 +19,12 @@ from service.documents.markdown_directives import add_directives
 from service.documents.markdown_extensions import add_extensions
 from service.documents.markdown_jsx import add_jsx
 from service.documents.markdown_pandoc import add_tables
+from service.translation.language.chinese import EAST_ASIAN
 from service.translation.markup.elements import keeps_content, pair_tags
 from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
 
 _NAME = regex.compile(r"<(/?)([A-Za-z][\w-]*+)")
-_CHINESE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
 
 
 class MarkdownParser:
@@ -102,7 +102,7 @@ class _LocatedState(StateInline):
         found = super().scanDelims(start, canSplitWord)
         end = start + found.length
         beside = self.src[max(0, start - 1) : start], self.src[end : end + 1]
-        if self.env["is_strict"] or not canSplitWord or not any(map(_CHINESE.match, beside)):
+        if self.env["is_strict"] or not canSplitWord or not any(map(EAST_ASIAN.match, beside)):
             return found
         opens, closes = (bool(char) and not char.isspace() for char in reversed(beside))
         return Scanned(opens, closes, found.length)

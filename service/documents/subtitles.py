@@ -23,6 +23,7 @@ from service.documents.segments import (
     invalid,
 )
 from service.documents.speeches import SENTENCE_END, begins_speech, is_over, speeches
+from service.translation.language.chinese import HAN
 from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import CodedText
 
@@ -38,7 +39,6 @@ _KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?=[ \t\n\r]|\Z)")
 _TAG = regex.compile(r"<[^<>]*+>|\{\\[^{}]*+\}")
 _STANDS_ALONE = regex.compile(rf"\s*+(?:{_TAG.pattern})*+\s*+[-–—♪\[(（【［]")
 _TITLE = regex.compile(r"\P{L}*+(?:\p{Lu}\P{L}*+){4,}+")
-_HAN = regex.compile(r"\p{Han}")
 _MOST_SECONDS_APART = 2.0
 _LEAST_MARKED = 0.2
 _MOST_CUES = 6
@@ -129,7 +129,7 @@ def _sentences(cues: Sequence[Cue]) -> Iterator[Sequence[Cue]]:
 def _is_marked(cues: Sequence[Cue]) -> bool:
     """Whether the ends of sentences have marks: those of Chinese subtitles mostly have none, and a
     cue is a sentence."""
-    num_han = sum(_HAN.search(cue.text) is not None for cue in cues)
+    num_han = sum(HAN.search(cue.text) is not None for cue in cues)
     num_ends = sum(SENTENCE_END.search(cue.text) is not None for cue in cues)
     return num_han < len(cues) / 2 or num_ends >= _LEAST_MARKED * len(cues)
 

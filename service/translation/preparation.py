@@ -14,7 +14,7 @@ from model.text.spans import Span
 from service.translation.job import ModelJob, TextFormat
 from service.translation.language.already import frequent_words, is_in_target
 from service.translation.language.chinese import (
-    HAN,
+    HAN_RUN,
     SIMPLIFIED,
     is_chinese,
     to_simplified,
@@ -167,7 +167,7 @@ class Preparation:
             and not has_kept(text)
             and not has_marks(text)
             and not FULL_WIDTH.search(text)
-            and not (self._keeps_han and HAN.search(text))
+            and not (self._keeps_han and HAN_RUN.search(text))
             and not (self._is_translated and self._is_translated(text))
             and next(self._quoted(text), None) is None
             and next(find_unspelled(text, self.tokenizer, source), None) is None
@@ -212,7 +212,7 @@ class Preparation:
         raise_if_unwanted()
         others = [*find_unspelled(self._read(text), self.tokenizer, self.work.source)]
         if self._keeps_han and not is_chinese(text):
-            others += (Span(*match.span()) for match in HAN.finditer(text))
+            others += (Span(*match.span()) for match in HAN_RUN.finditer(text))
         others += self._quoted(text)
         terms = self._matcher.find(text) if self._matcher else ()
         return find_kept(text, self._keep, others, (Span(one.start, one.end) for one in terms))

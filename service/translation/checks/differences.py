@@ -17,6 +17,7 @@ import regex
 from service.translation.checks.dates import lost_dates
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.glossary import GlossaryEntry
+from service.translation.language.chinese import HAN
 from service.translation.language.codes import primary
 from service.translation.language.segmentation import is_spaced
 from service.translation.placeholders import find_kept
@@ -25,7 +26,6 @@ Kind = Literal["number", "url", "tag", "placeholder", "term", "length", "languag
 _TAG = regex.compile(r"</?[A-Za-z][\w:.-]*+(?=[\s/>])")
 _ADDRESS = regex.compile(r"://|^www\.|^[^\s@]+@[^\s@]+\.[^\s@]+$|^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,4}/")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*+")
-_HAN = regex.compile(r"\p{Han}")
 _LETTER = regex.compile(r"\p{L}")
 _UNITS_OF_HAN = 3
 """A Chinese character says as much as this many letters."""
@@ -146,7 +146,7 @@ def _check_length(source: str, target: str, *, is_complete: bool) -> Check | Non
 
 
 def _units(text: str) -> int:
-    return len(text) + (_UNITS_OF_HAN - 1) * len(_HAN.findall(text))
+    return len(text) + (_UNITS_OF_HAN - 1) * len(HAN.findall(text))
 
 
 def _check_language(source: str, target: str, pair: tuple[str, str]) -> Check | None:
@@ -154,7 +154,7 @@ def _check_language(source: str, target: str, pair: tuple[str, str]) -> Check | 
     source_language, target_language = pair
     if source_language == target_language:
         return None
-    han = _HAN.findall(target)
+    han = HAN.findall(target)
     if is_spaced(target_language) and han:
         return _language_check(han, "is partly in Chinese characters")
     if primary(target_language) == "zh":

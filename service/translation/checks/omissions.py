@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 import regex
 
 from service.translation.alignment import AlignmentLink
+from service.translation.language.chinese import HAN
 from service.translation.language.short_texts import ShortTexts
 
 _WORD = regex.compile(r"(?V1)\p{Han}+|[\p{L}--\p{Han}]{4,}")
-_HAN = regex.compile(r"\p{Han}")
 _LEAST_HAN = 2
 """Characters side by side; many single ones have no counterpart."""
 _COMMON = 9.5
@@ -39,7 +39,7 @@ def _uncovered(source: str, covered: set[int]) -> Iterator[str]:
     """Words without a linked character, and the rest of Chinese ones."""
     for match in _WORD.finditer(source):
         free = "".join(" " if at in covered else source[at] for at in range(*match.span()))
-        if _HAN.match(match.group()):
+        if HAN.match(match.group()):
             yield from (part for part in free.split() if len(part) >= _LEAST_HAN)
         elif free == match.group():
             yield free

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from opencc import OpenCC
 
 SIMPLIFIED, TRADITIONAL = "zh", "zh-Hant"
-HAN = regex.compile(r"\p{Han}++(?:[，、·]\p{Han}++)*+")
-_HAN = regex.compile(r"\p{Han}")
+HAN = regex.compile(r"\p{Han}")
+HAN_RUN = regex.compile(r"\p{Han}++(?:[，、·]\p{Han}++)*+")
 _OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Han}]")
-_EAST_ASIAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
+EAST_ASIAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
 _LATIN_WORDS = regex.compile(
     r"(?<!\p{Latin})(?:\p{Latin}{2,}+[^\p{L}]++\p{L}{2}|\p{Latin}++(?:[^\p{L}]++\p{L}++){2})"
 )
@@ -44,13 +44,13 @@ def is_chinese(text: str) -> bool:
     """Whether the text has twice as many Chinese characters as letters of others."""
     if text.isascii():
         return False
-    num_han = len(_HAN.findall(text))
+    num_han = len(HAN.findall(text))
     return num_han >= 2 * max(len(_OTHER_LETTER.findall(text)), 1)
 
 
 def is_latin(text: str) -> bool:
     """Whether the text has three words in Latin letters or two long ones, and nothing Chinese."""
-    return _EAST_ASIAN.search(text) is None and _LATIN_WORDS.search(text) is not None
+    return EAST_ASIAN.search(text) is None and _LATIN_WORDS.search(text) is not None
 
 
 def is_traditional(text: str) -> bool:
@@ -59,7 +59,7 @@ def is_traditional(text: str) -> bool:
     if simplified == text:
         return False
     changed = sum(a != b for a, b in zip(text, simplified, strict=True))
-    return changed >= _LEAST_SHARE * len(_HAN.findall(text))
+    return changed >= _LEAST_SHARE * len(HAN.findall(text))
 
 
 def to_simplified(text: str) -> str:
@@ -75,7 +75,7 @@ def to_mainland(text: str) -> str:
 
 def to_traditional(text: str) -> str:
     """The text in the traditional characters of Taiwan, of the same length."""
-    return _converted(text, "s2tw") if _HAN.search(text) else text
+    return _converted(text, "s2tw") if HAN.search(text) else text
 
 
 def _is_common(text: str) -> bool:
@@ -83,7 +83,7 @@ def _is_common(text: str) -> bool:
     try:
         text.encode("gb2312")
     except UnicodeEncodeError:
-        return not _HAN.search(text)
+        return not HAN.search(text)
     return True
 
 

@@ -11,7 +11,7 @@ import fasttext
 import regex
 
 from model.text.normalisation import without_invisible
-from service.translation.language.chinese import SIMPLIFIED, TRADITIONAL, is_traditional
+from service.translation.language.chinese import HAN, SIMPLIFIED, TRADITIONAL, is_traditional
 from service.translation.language.codes import primary
 from service.translation.language.segmentation import has_letters
 from service.translation.language.short_texts import ShortTexts
@@ -47,7 +47,6 @@ _NOT_LATIN = frozenset(_CODES.split())
 """The languages of fastText that CLDR writes in other letters than Latin ones."""
 _LEAST_CAPITALS = 0.8
 """Of the Latin letters of a text in capitals."""
-_HAN = regex.compile(r"\p{Han}")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _LATIN = regex.compile(r"\p{Latin}")
 _OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Latin}]")
@@ -178,7 +177,7 @@ def _in_its_script(sample: str, scores: Mapping[str, float]) -> Mapping[str, flo
     for a text without, and with languages in Latin letters only for a text that has no others:
     fastText takes Chinese for Japanese or Portuguese, Korean for Chinese, and short texts for
     anything."""
-    num_han = len(_HAN.findall(sample))
+    num_han = len(HAN.findall(sample))
     if num_han > len(_LATIN.findall(sample)) and not _KANA.search(sample):
         return {"zh": 1.0}
     if num_han:
@@ -202,7 +201,7 @@ def _other_language(
     is_known = sum(scores.get(code, 0.0) for code in known) >= most_known
     if len(sample.encode()) < _FEWEST_BYTES:
         return None
-    if not (_HAN.search(sample) or _LATIN.search(sample)):
+    if not (HAN.search(sample) or _LATIN.search(sample)):
         least = 0.0
     return None if is_known or scores.get(likeliest, 0.0) <= least else likeliest
 
