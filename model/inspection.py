@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _DECIMALS = 4
 _MAX_WEIGHTS = 300_000_000
 _NUM_LIKELIEST = 8
-Pieces = Callable[[Sequence[int]], Sequence[str]]
+PiecesOf = Callable[[Sequence[int]], Sequence[str]]
 """The text of each target id."""
 
 
@@ -68,7 +68,7 @@ class TracedModel(NamedTuple):
     copied_ids: Mapping[int, int | None]
     precision: Precision
     backend: Backend | None
-    pieces: Pieces
+    pieces: PiecesOf
 
 
 def trace_search(traced: TracedModel, sentence: SourceSentence, max_target: int) -> SearchTrace:
@@ -123,7 +123,7 @@ def _members(sentence: SourceSentence) -> BatchRows:
     return BatchRows(allocator.view([0]), [0] if sentence.options.sampling else [])
 
 
-def _traced_step(record: StepRecord, eos_id: int, pieces: Pieces) -> tuple[list[int], SearchStep]:
+def _traced_step(record: StepRecord, eos_id: int, pieces: PiecesOf) -> tuple[list[int], SearchStep]:
     """The ids of the candidates' tokens, and the step."""
     rows = _likeliest(record.logits, record.is_forbidden, pieces)
     alive = [row for row, score in zip(rows, record.scores, strict=True) if _is_alive(score)]
@@ -132,7 +132,7 @@ def _traced_step(record: StepRecord, eos_id: int, pieces: Pieces) -> tuple[list[
 
 
 def _likeliest(
-    logits: NDArray[np.float32], is_forbidden: NDArray[np.bool_] | None, pieces: Pieces
+    logits: NDArray[np.float32], is_forbidden: NDArray[np.bool_] | None, pieces: PiecesOf
 ) -> list[list[tuple[str, float]]]:
     probs = np.exp(logits - logits.max(1, keepdims=True))
     probs /= probs.sum(1, keepdims=True)
@@ -147,7 +147,7 @@ def _likeliest(
 
 
 def _candidates(
-    step: StepRecord, eos_id: int, pieces: Pieces
+    step: StepRecord, eos_id: int, pieces: PiecesOf
 ) -> Iterator[tuple[int, SearchCandidate]]:
     """The best 2K candidates of K live hypotheses, best first, and all that the step kept, in
     their order; each with the id of its token."""

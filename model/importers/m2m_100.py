@@ -21,7 +21,7 @@ from model.importers.pieces import (
 )
 from model.importers.source import SourceDirectory
 from model.network.config import ModelConfig
-from model.text.tokenizer_config import Part
+from model.text.tokenizer_config import LayoutPart
 from model.values import shown
 
 _FIRST_POSITION = 2
@@ -48,7 +48,7 @@ def import_m2m_100(source: SourceDirectory, wanted: Wanted) -> Imported:
     public, pairs = many_to_many(list(tags), wanted)
     tokenizer = many_to_many_tokenizer({public[own]: tag for own, tag in tags.items()}, fillers)
     if _is_small_100(source):
-        layout: tuple[Part, ...] = ("target_tag", "text", "eos")
+        layout: tuple[LayoutPart, ...] = ("target_tag", "text", "eos")
         tokenizer = dataclasses.replace(tokenizer, source_layout=layout, target_layout=())
     architecture, weights = convert(source.weights(), _architecture(source, pieces))
     files: dict[str, Path | list[str]] = {MODEL: model, PIECES: pieces}

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from model.text.reserved import MAX_RESERVED
 from model.values import is_file_name, is_whole_number, shown
 
-Part = Literal["source_tag", "target_tag", "prefix", "text", "eos"]
+LayoutPart = Literal["source_tag", "target_tag", "prefix", "text", "eos"]
 Normalization = Literal["nfc", "none"]
 
 
@@ -41,8 +41,8 @@ class TokenizerConfig:
     source_vocabulary: str | None = None
     target_vocabulary: str | None = None
     normalization: Normalization = "nfc"
-    source_layout: tuple[Part, ...] = ("target_tag", "text", "eos")
-    target_layout: tuple[Part, ...] = ()
+    source_layout: tuple[LayoutPart, ...] = ("target_tag", "text", "eos")
+    target_layout: tuple[LayoutPart, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     control: tuple[str, ...] = ()
     reserved: int = 0
@@ -104,7 +104,7 @@ class TokenizerConfig:
 
     def _check_layouts(self) -> None:
         for layout in (self.source_layout, self.target_layout):
-            parts = list(get_args(Part))
+            parts = list(get_args(LayoutPart))
             if not isinstance(layout, tuple) or not all(part in parts for part in layout):
                 raise TokenizerError(f"a layout is a list of {parts}, got {shown(layout)}")
         layout = self.source_layout

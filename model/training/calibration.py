@@ -43,7 +43,7 @@ from model.training.recipe import CorpusTable, DataTable, RecipeError
 from model.training.recipe_file import load_recipe
 
 _SLOTS = 32
-Kind = Literal["number", "name", "word"]
+PairKind = Literal["number", "name", "word"]
 _NUMBER = r"\d+(?:[.,:]\d+)*"
 _LITERAL = re.compile(rf"(?<!\w)(?:{_NUMBER}|[A-Z][A-Za-z]+)(?!\w)|(?<![\w.,:]){_NUMBER}", re.ASCII)
 _LEAST_NAME_CHARACTERS = 3
@@ -142,7 +142,7 @@ def _translated(
 class KnownPair(NamedTuple):
     """An anchor: spans of the first and of the second text, and its kind."""
 
-    kind: Kind
+    kind: PairKind
     anchor: Anchor
 
 
@@ -202,7 +202,7 @@ class _Attended(NamedTuple):
 
     direction: tuple[str, str]
     attention: Matrix
-    anchors: list[tuple[Kind, list[int], list[int]]]
+    anchors: list[tuple[PairKind, list[int], list[int]]]
 
 
 def choose_heads(
@@ -273,7 +273,7 @@ def _inside(words: Sequence[tuple[int, int]], anchor: Span) -> list[int]:
 def _accuracy(attended: Sequence[_Attended], heads: Collection[AttentionHead]) -> float:
     """The percentage of anchors that are right, the mean over directions and kinds. Half a point if
     the target word attends most to the source word, half if that word is attended most by it."""
-    points: dict[tuple[tuple[str, str], Kind], list[float]] = {}
+    points: dict[tuple[tuple[str, str], PairKind], list[float]] = {}
     for sentence in attended:
         weights = link_weights(np.mean([sentence.attention[head] for head in heads], axis=0))
         for kind, source, target in sentence.anchors:

@@ -12,22 +12,22 @@ from typing import Generic, Protocol, TypeVar
 
 from service.corpora.translations import Translation
 
-Kept = TypeVar("Kept")
+KeptT = TypeVar("KeptT")
 
 
 @dataclass(frozen=True)
-class CorpusBatch(Generic[Kept]):
+class CorpusBatch(Generic[KeptT]):
     """Records that are written together. `texts`: of each, None if it has none; `errors`: why some
     could not be read, by place; `kept`: what writing them needs; `fraction`: how much of the input
     is read, None if that is unknown."""
 
     texts: Sequence[str | None]
-    kept: Kept
+    kept: KeptT
     errors: dict[int, str] = field(default_factory=dict)
     fraction: float | None = None
 
 
-class Corpus(Protocol[Kept]):
+class Corpus(Protocol[KeptT]):
     """An input and its output."""
 
     num_done: int
@@ -37,11 +37,11 @@ class Corpus(Protocol[Kept]):
     batch_records: int
     """Records of a full batch."""
 
-    def batches(self) -> Iterator[CorpusBatch[Kept]]:
+    def batches(self) -> Iterator[CorpusBatch[KeptT]]:
         """Those that are not written yet. Raises ValueError."""
         ...
 
-    def write(self, batch: CorpusBatch[Kept], translations: Sequence[Translation]) -> None:
+    def write(self, batch: CorpusBatch[KeptT], translations: Sequence[Translation]) -> None:
         """Write all records of a batch. Raises ValueError, and BrokenPipeError."""
         ...
 

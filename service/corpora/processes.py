@@ -28,7 +28,7 @@ from service.corpora.translations import (
     translate_document,
     translate_texts,
 )
-from service.documents.file_translator import FileJob, Progress
+from service.documents.file_translator import FileJob, OnProgress
 from service.errors import NotReady
 from service.models.loading import LoadedModel
 from service.observability.metrics import Metrics
@@ -81,7 +81,7 @@ class TranslatorProcesses:
         self._conversations: list[Conversation] = []
         self._num_open: list[int] = []
         """Texts and documents that each text process has."""
-        self._on_progress: dict[int, Progress] = {}
+        self._on_progress: dict[int, OnProgress] = {}
         """Of each document, by its number."""
         self._numbers = itertools.count()
         self._loop = asyncio.new_event_loop()
@@ -115,7 +115,7 @@ class TranslatorProcesses:
         return self._do(self._texts([*texts], source or self._template.source))
 
     def submit_document(
-        self, name: str, content: bytes, on_progress: Progress, *, replaces: bool
+        self, name: str, content: bytes, on_progress: OnProgress, *, replaces: bool
     ) -> Future[DocumentTranslation]:
         return self._do(self._document(on_progress, name, content, replaces))
 
@@ -126,7 +126,7 @@ class TranslatorProcesses:
             )
         return found
 
-    async def _document(self, on_progress: Progress, *asked: Any) -> DocumentTranslation:
+    async def _document(self, on_progress: OnProgress, *asked: Any) -> DocumentTranslation:
         number = next(self._numbers)
         self._on_progress[number] = on_progress
         try:

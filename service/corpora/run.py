@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Generic
 
-from service.corpora.corpus import Corpus, CorpusBatch, Kept
+from service.corpora.corpus import Corpus, CorpusBatch, KeptT
 from service.corpora.progress import CorpusProgress
 from service.corpora.translations import TextTranslators, Translation, finished
 from service.offline import some_ahead
@@ -17,16 +17,16 @@ _LEAST_AHEAD = 4
 
 
 @dataclass(frozen=True)
-class _Begun(Generic[Kept]):
+class _Begun(Generic[KeptT]):
     """A batch whose texts are translated. `places`: theirs among the records."""
 
-    batch: CorpusBatch[Kept]
+    batch: CorpusBatch[KeptT]
     places: Sequence[int]
     translations: Future[list[Translation]]
 
 
 def translate_corpus(
-    corpus: Corpus[Kept], translators: TextTranslators, progress: CorpusProgress
+    corpus: Corpus[KeptT], translators: TextTranslators, progress: CorpusProgress
 ) -> int:
     """Translate what is not written yet -> how many records of the whole output failed.
 
@@ -43,12 +43,12 @@ def translate_corpus(
     return corpus.num_failed + progress.num_failed
 
 
-def _begin(batch: CorpusBatch[Kept], translators: TextTranslators) -> _Begun[Kept]:
+def _begin(batch: CorpusBatch[KeptT], translators: TextTranslators) -> _Begun[KeptT]:
     asked = {place: text for place, text in enumerate(batch.texts) if text and text.strip()}
     return _Begun(batch, [*asked], translators.submit([*asked.values()]))
 
 
-def _translations(begun: _Begun[Kept]) -> list[Translation]:
+def _translations(begun: _Begun[KeptT]) -> list[Translation]:
     """Of each record of the batch. Raises ValueError if the engine has ended."""
     batch = begun.batch
     done = [Translation(text) for text in batch.texts]

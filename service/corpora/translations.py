@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import NamedTuple, Protocol, TypeVar
 
-from service.documents.file_translator import FileJob, FileTranslator, Progress
+from service.documents.file_translator import FileJob, FileTranslator, OnProgress
 from service.errors import NotReady, ServiceError
 from service.offline import awaited
 from service.translation.dispatcher import Dispatcher
@@ -56,7 +56,7 @@ class Translators(TextTranslators, Protocol):
     """What translates documents, too."""
 
     def submit_document(
-        self, name: str, content: bytes, on_progress: Progress, *, replaces: bool
+        self, name: str, content: bytes, on_progress: OnProgress, *, replaces: bool
     ) -> Future[DocumentTranslation]:
         """As `submit`. `name`: its ending tells the format; `replaces`: also what the document has
         a translation of."""
@@ -88,7 +88,7 @@ async def translate_texts(
 
 
 async def translate_document(
-    files: FileTranslator, work: FileJob, on_progress: Progress
+    files: FileTranslator, work: FileJob, on_progress: OnProgress
 ) -> DocumentTranslation:
     """Raises NotReady if the engine does not run."""
     try:

@@ -17,7 +17,7 @@ from service.corpora.translations import (
     translate_document,
     translate_texts,
 )
-from service.documents.file_translator import FileJob, Progress
+from service.documents.file_translator import FileJob, OnProgress
 from service.errors import ServiceError
 from service.models.loading import describe_models, load_models
 from service.models.versions import offered_model
@@ -101,7 +101,7 @@ class _InThisProcess:
         return self._translator.submit(lambda dispatcher: translate_texts(dispatcher, job, texts))
 
     def submit_document(
-        self, name: str, content: bytes, on_progress: Progress, *, replaces: bool
+        self, name: str, content: bytes, on_progress: OnProgress, *, replaces: bool
     ) -> Future[DocumentTranslation]:
         work = FileJob(name, content, self._template, replaces)
         return self._translator.submit(

@@ -12,8 +12,8 @@ from typing import Protocol
 from service.documents.formats import FileFormat, format_of
 from service.documents.processes import (
     DocumentBounds,
+    DocumentPart,
     DocumentProcesses,
-    Part,
     ReadDocument,
     SentDocument,
 )
@@ -24,7 +24,7 @@ from service.translation.job import AUTO, TextFormat, TranslationJob
 from service.translation.markup.coded_text import Text
 
 _SAMPLE_CHARACTERS = 4000
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Gets the number of characters that are translated, and of all."""
 Counted = Callable[[int, float], Awaitable[None]]
 """Gets the number of characters to translate, and the seconds of CPU time that reading took; an
@@ -90,7 +90,7 @@ class FileTranslator:
     async def translate(
         self,
         work: FileJob,
-        on_progress: Progress | None = None,
+        on_progress: OnProgress | None = None,
         on_counted: Counted | None = None,
     ) -> TranslatedFile:
         """Raises a ServiceError."""
@@ -121,11 +121,11 @@ class _FileRun:
         self,
         dispatcher: Dispatcher,
         job: TranslationJob,
-        parts: Sequence[Part],
-        on_progress: Progress | None,
+        parts: Sequence[DocumentPart],
+        on_progress: OnProgress | None,
     ) -> None:
         self._dispatcher, self._job = dispatcher, job
-        self._parts, self._on_progress = parts or [Part("text", True, [], 0)], on_progress
+        self._parts, self._on_progress = parts or [DocumentPart("text", True, [], 0)], on_progress
         self.num_characters = sum(part.num_characters for part in parts)
         self._num_done = 0
         self.source = job.source
@@ -138,7 +138,7 @@ class _FileRun:
         places = asyncio.Semaphore(num_at_once)
         admitted = dataclasses.replace(job, ticket=job.ticket.admitted())
 
-        async def translate_in_turn(part: Part) -> Sequence[Text]:
+        async def translate_in_turn(part: DocumentPart) -> Sequence[Text]:
             async with places:
                 return await self._translated(admitted, part)
 
@@ -152,7 +152,7 @@ class _FileRun:
             return [*first, *itertools.chain.from_iterable(other.result() for other in others)]
         raise error
 
-    async def _translated(self, job: TranslationJob, part: Part) -> Sequence[Text]:
+    async def _translated(self, job: TranslationJob, part: DocumentPart) -> Sequence[Text]:
         one = dataclasses.replace(
             job,
             texts=part.texts,

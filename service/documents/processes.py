@@ -68,7 +68,7 @@ class SentDocument:
     bounds: DocumentBounds | None = None
 
 
-class Part(NamedTuple):
+class DocumentPart(NamedTuple):
     """Neighbouring texts that are written alike, and the number of their characters."""
 
     format: TextFormat
@@ -80,7 +80,7 @@ class Part(NamedTuple):
 class ReadDocument(NamedTuple):
     """What is to be translated, and the seconds of CPU time that reading took."""
 
-    parts: Sequence[Part]
+    parts: Sequence[DocumentPart]
     seconds: float
 
 
@@ -219,7 +219,7 @@ def _done(document: SentDocument, translations: Sequence[Text] | None) -> bytes:
     return _packed(ReadDocument(found, time.process_time() - began))
 
 
-def read_parts(document: SentDocument) -> list[Part]:
+def read_parts(document: SentDocument) -> list[DocumentPart]:
     """Raises InvalidDocument or DocumentTooLarge."""
     return list(parts(_parsed(document).segments))
 
@@ -233,7 +233,7 @@ def _parsed(document: SentDocument) -> ParsedFile:
     return parse_file(document.content, document.name, document.options)
 
 
-def parts(segments: Iterable[Segment]) -> Iterator[Part]:
+def parts(segments: Iterable[Segment]) -> Iterator[DocumentPart]:
     """A few segments at a time."""
     groups = itertools.groupby(segments, key=lambda one: (one.format, one.split_sentences))
     for (text_format, split_sentences), group in groups:
@@ -241,11 +241,11 @@ def parts(segments: Iterable[Segment]) -> Iterator[Part]:
         size = 0
         for text, *_ in group:
             if texts and (len(texts) >= _PART_TEXTS or size + len(text) > _PART_CHARACTERS):
-                yield Part(text_format, split_sentences, texts, size)
+                yield DocumentPart(text_format, split_sentences, texts, size)
                 texts, size = [], 0
             texts.append(text)
             size += len(text)
-        yield Part(text_format, split_sentences, texts, size)
+        yield DocumentPart(text_format, split_sentences, texts, size)
 
 
 def _packed(read: ReadDocument) -> bytes:
@@ -255,7 +255,7 @@ def _packed(read: ReadDocument) -> bytes:
 
 def _unpacked(packed: bytes) -> ReadDocument:
     found, seconds = json.loads(packed)
-    parts = (Part(*part) for part in found)
+    parts = (DocumentPart(*part) for part in found)
     return ReadDocument([part._replace(texts=[*map(_text, part.texts)]) for part in parts], seconds)
 
 

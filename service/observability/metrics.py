@@ -23,7 +23,7 @@ from prometheus_client.registry import Collector
 from service.observability.logs import num_dropped
 
 _PREFIX = "dragoman_"
-Buckets = tuple[float, ...]
+BucketBounds = tuple[float, ...]
 _REQUEST_BUCKETS = (
     *(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75),
     *(1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0),
@@ -202,7 +202,7 @@ class Metrics:
         return Gauge(_PREFIX + name, help_text, labels, registry=self.registry)
 
     def _histogram(
-        self, name: str, help_text: str, *labels: str, buckets: Buckets = _REQUEST_BUCKETS
+        self, name: str, help_text: str, *labels: str, buckets: BucketBounds = _REQUEST_BUCKETS
     ) -> Histogram:
         return Histogram(_PREFIX + name, help_text, labels, buckets=buckets, registry=self.registry)
 

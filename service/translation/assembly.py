@@ -27,7 +27,7 @@ from service.translation.markup.coded_text import CodedText, Text, TextPart, pla
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.results import SentenceResult, TranslationResult
-from service.translation.second_translation import LOST, num_parted
+from service.translation.second_translation import KEPT_LOST, num_parted
 from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.latin import keeps_latin, lost_latin
@@ -271,15 +271,15 @@ def _untranslated(sentence: Sentence) -> Version:
 
 def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJob) -> list[float]:
     """How much each translation lost: terms, Latin words if it keeps them, words between kept
-    strings, numbers before units, dates, and numbers that only one side has, lost ones twice; LOST
-    if a kept string was lost or doubled."""
+    strings, numbers before units, dates, and numbers that only one side has, lost ones twice;
+    KEPT_LOST if a kept string was lost or doubled."""
     has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
     has_numbers = has_digits(sentence.text) or NUMERAL.search(sentence.text) is not None
     numbers = find_numbers(sentence.text) if has_numbers else None
     faults = []
     for version in versions:
         if version is None:
-            faults.append(LOST)
+            faults.append(KEPT_LOST)
             continue
         num_faults = 2 * len(version.lost)
         if sentence.kept:

@@ -25,7 +25,7 @@ from service.translation.sentence.stages import Version
 from service.translation.sentence.terms import spelled
 from service.translation.sentence_encoder import SentenceEncoder
 
-LOST = math.inf
+KEPT_LOST = math.inf
 """The faults of a translation that lost or doubled a kept string."""
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
 _CURRENCY = regex.compile(r"\p{Sc}")
@@ -61,7 +61,7 @@ class SecondTranslation:
         stages = [s for s in first.stages if not isinstance(s, Carriers | LastStage)]
         text = stages[-1].text if stages else sentence.text
         carriers = self._carry_amounts(sentence, first, text)
-        if carriers is None and faults == LOST:
+        if carriers is None and faults == KEPT_LOST:
             carriers = self._entrance.carried(sentence, text)
         if carriers is None:
             return None

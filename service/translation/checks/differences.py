@@ -22,7 +22,7 @@ from service.translation.language.codes import primary
 from service.translation.language.segmentation import is_spaced
 from service.translation.placeholders import find_kept
 
-Kind = Literal["number", "url", "tag", "placeholder", "term", "length", "language", "omitted"]
+CheckKind = Literal["number", "url", "tag", "placeholder", "term", "length", "language", "omitted"]
 _TAG = regex.compile(r"</?[A-Za-z][\w:.-]*+(?=[\s/>])")
 _ADDRESS = regex.compile(r"://|^www\.|^[^\s@]+@[^\s@]+\.[^\s@]+$|^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,4}/")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*+")
@@ -39,7 +39,7 @@ class Check:
     """Something that differs between a sentence and its translation: what only the source has, and
     what only the translation has."""
 
-    kind: Kind
+    kind: CheckKind
     source: list[str]
     target: list[str]
     message: str
@@ -178,7 +178,7 @@ def _language_check(target: Iterable[str], told: str) -> Check:
     return _check("language", [], dict.fromkeys(target), f"the translation {told}")
 
 
-def _difference(kind: Kind, lost: Sequence[str], added: Sequence[str]) -> Check | None:
+def _difference(kind: CheckKind, lost: Sequence[str], added: Sequence[str]) -> Check | None:
     if not lost and not added:
         return None
     told = [
@@ -189,5 +189,5 @@ def _difference(kind: Kind, lost: Sequence[str], added: Sequence[str]) -> Check 
     return _check(kind, lost, added, f"the translation {' and '.join(told)}")
 
 
-def _check(kind: Kind, source: Iterable[str], target: Iterable[str], message: str) -> Check:
+def _check(kind: CheckKind, source: Iterable[str], target: Iterable[str], message: str) -> Check:
     return Check(kind, list(source)[:_MOST_SHOWN], list(target)[:_MOST_SHOWN], message)
