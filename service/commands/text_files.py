@@ -13,6 +13,7 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
 
+from service.corpora.byte_output import ByteOutput
 from service.documents.encodings import (
     Encoding,
     encode_old,
@@ -29,7 +30,7 @@ _BOUNDARY = re.compile(r"[\s。！？]")
 
 
 class TextFileError(ValueError):
-    """A file cannot be read or written; the message names it."""
+    """A file cannot be read; the message names it."""
 
 
 class TextReader:
@@ -146,19 +147,16 @@ class Output:
     in the end, since one of them may need UTF-8.
 
     The file is opened at once, but truncated only at the first text, or when the block ends without
-    one. The end of an inner block closes it. Raises TextFileError.
+    one. The end of an inner block closes it. Raises ValueError.
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._path, self._name = path, str(path or "standard output")
-        if path is None and sys.stdout is None:
-            raise TextFileError("standard output is closed; name a file with -o")
-        self._is_begun = path is None
+        self._path, self._is_begun = path, path is None
         self._held: list[str] = []
         self._encoding: Encoding | None = None
-        with self._naming_errors():
-            self._is_new = path is not None and not path.exists()
-            self._file = None if path is None else path.open("ab", buffering=0)
+        self._is_new = path is not None and not os.path.exists(path)
+        self._output = ByteOutput(path)
+        self._file = self._output.file
 
     def __enter__(self) -> Self:
         return self
@@ -167,7 +165,7 @@ class Output:
         if self._file is not None and self._file.closed:
             return
         self._write_held()
-        with self._naming_errors():
+        with self._output.naming_errors():
             if kind is None:
                 self._begin()
             if self._file is not None:
@@ -176,15 +174,15 @@ class Output:
                 self._path.unlink(missing_ok=True)
 
     def require_other_than(self, path: Path | None) -> None:
-        """Raise TextFileError if `path` is the same file as this output."""
+        """Raise ValueError if `path` is the same file as this output."""
         written, read = _status(self._file or sys.stdout), _status(path or sys.stdin)
         if written and read and stat.S_ISREG(written.st_mode) and os.path.samestat(written, read):
-            raise TextFileError(f"{path or 'standard input'} is the output too; name another file")
+            raise ValueError(f"{path or 'standard input'} is the output too; name another file")
 
     def require_no_terminal(self, path: Path | None) -> None:
-        """Raise TextFileError if a terminal would show the bytes of `path`'s translation."""
+        """Raise ValueError if a terminal would show the bytes of `path`'s translation."""
         if self._file is None and sys.stdout.isatty():
-            raise TextFileError(f"{path} becomes a file that is no text; name it with -o")
+            raise ValueError(f"{path} becomes a file that is no text; name it with -o")
 
     def write_text(self, text: str, encoding: Encoding) -> None:
         """Write a text. The encoding of the first is that of all; a terminal gets UTF-8. Raises
@@ -207,30 +205,15 @@ class Output:
 
     def write_bytes(self, content: bytes) -> None:
         """Raises BrokenPipeError if the reader is gone."""
-        with self._naming_errors():
+        with self._output.naming_errors():
             self._begin()
-            if self._file is None:
-                sys.stdout.buffer.write(content)
-                sys.stdout.buffer.flush()
-                return
-            left = memoryview(content)
-            while left:
-                left = left[self._file.write(left) :]
+        self._output.write(content)
 
     def _begin(self) -> None:
         """Truncate a regular file before the first text."""
         if self._file is not None and not self._is_begun and _is_regular(self._file):
             self._file.truncate(0)
         self._is_begun = True
-
-    @contextlib.contextmanager
-    def _naming_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise TextFileError(f"cannot write {self._name}: {error.strerror}") from error
 
 
 def _status(file: Path | IO[Any] | None) -> os.stat_result | None:

@@ -177,7 +177,7 @@ def _translate_files(
 
 
 def _require_writable(written: Output, inputs: Sequence[_Input]) -> None:
-    """Raise TextFileError for an output that is an input, too, or a terminal that shows bytes."""
+    """Raise ValueError for an output that is an input, too, or a terminal that shows bytes."""
     for file, content in inputs:
         written.require_other_than(file)
         if not (isinstance(content, TextReader) or content.is_text):

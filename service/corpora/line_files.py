@@ -12,6 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, Self, cast
 
+from service.corpora.byte_output import ByteOutput
 from service.corpora.compression import (
     compression_of,
     decompressed,
@@ -98,13 +99,10 @@ class LineOutput:
 
     def __init__(self, path: Path | None, source: Path | None, *, resumes: bool) -> None:
         """`resumes`: it may hold lines already. Raises ValueError."""
-        self._path, self._name = path, str(path or "standard output")
-        self._is_regular = False
+        self._path, self._is_regular = path, False
         self.compression = compression_of(path)
-        if path is None and sys.stdout is None:
-            raise ValueError("standard output is closed; name a file with -o")
-        with self._naming_errors():
-            self._file = None if path is None else path.open("ab", buffering=0)
+        self._output = ByteOutput(path)
+        self._file = self._output.file
         if self._file is None or path is None:
             return
         with contextlib.ExitStack() as stack:
@@ -132,34 +130,18 @@ class LineOutput:
         if self._file is None or self._path is None or not self._is_regular:
             return
         end = 0
-        with self._naming_errors(), self._path.open("rb") as written:
+        with self._output.naming_errors(), self._path.open("rb") as written:
             try:
                 for content, after in whole_frames(self.compression, written):
                     end = after
                     yield content.removesuffix(b"\n").split(b"\n")
             except ValueError as error:
-                raise ValueError(f"cannot go on with {self._name}: {error}") from error
+                raise ValueError(f"cannot go on with {self._path}: {error}") from error
             self._file.truncate(end)
 
     def write(self, lines: list[bytes]) -> None:
         """Write a frame of lines. Raises ValueError, and BrokenPipeError if the reader is gone."""
-        left = memoryview(frame(self.compression, b"".join(line + b"\n" for line in lines)))
-        with self._naming_errors():
-            if self._file is None:
-                sys.stdout.buffer.write(left)
-                sys.stdout.buffer.flush()
-                return
-            while left:
-                left = left[self._file.write(left) :]
-
-    @contextlib.contextmanager
-    def _naming_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise ValueError(f"cannot write {self._name}: {error.strerror or error}") from error
+        self._output.write(frame(self.compression, b"".join(line + b"\n" for line in lines)))
 
 
 def lock(descriptor: int, path: Path) -> None:
