@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import itertools
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from model.backends.device_lost import DeviceLost
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import SourceSentence
 from service.engine.engine_runner import EngineRunner
@@ -30,7 +28,7 @@ from service.models.sizing import (
     usual_sizes,
 )
 from service.settings import Settings
-from service.settings.startup import StartupError
+from service.settings.startup import StartupError, startup_errors
 from service.translation.study.inspection import InspectedModel
 from service.translation.translator import TranslationModel
 
@@ -42,15 +40,6 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 _USUAL_WORKERS = 2
-
-
-@contextlib.contextmanager
-def startup_errors(name: str) -> Iterator[None]:
-    """Raise what loading the model of that name raises as StartupError."""
-    try:
-        yield
-    except (MemoryError, DeviceLost, OSError, ValueError) as error:
-        raise StartupError(f"{name}: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from service.engine.worker import NICENESS
-from service.models.loading import LoadedModel, memory_limit, startup_errors
+from service.models.loading import LoadedModel, memory_limit
 from service.models.pool import ModelPool
 from service.models.registry import ModelRegistry
 from service.models.served import Batches
@@ -14,6 +14,7 @@ from service.models.store import ModelStore
 from service.models.versions import LocalTranslator, LocalVersions, ModelShare
 from service.observability.metrics import Metrics
 from service.settings import Settings
+from service.settings.startup import startup_errors
 
 
 class LocalModels(ModelRegistry[LocalTranslator]):

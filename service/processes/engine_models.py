@@ -10,7 +10,7 @@ from pathlib import Path
 from model.backends.shared_files import SharedFiles
 from model.checkpoint import CheckpointError, read_info
 from service.engine.engine import Engine
-from service.models.loading import LoadedModel, memory_limit, startup_errors
+from service.models.loading import LoadedModel, memory_limit
 from service.models.pool import ModelPool
 from service.models.pooled import PooledModel
 from service.models.sizing import DoesNotFit
@@ -20,6 +20,7 @@ from service.observability.metrics import Metrics
 from service.processes.held_models import LoadedEngine, SharedModels
 from service.processes.messages import ModelFiles
 from service.settings import Settings
+from service.settings.startup import startup_errors
 
 _logger = logging.getLogger(__name__)
 
