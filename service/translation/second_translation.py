@@ -29,7 +29,8 @@ KEPT_LOST = math.inf
 """The faults of a translation that lost or doubled a kept string."""
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
 _CURRENCY = regex.compile(r"\p{Sc}")
-_UNIT = regex.compile(r"[\p{L}°µ℃℉][\p{L}/]{0,4}[²³]?")
+_MEASURE = regex.compile(r"\p{Sc}|[\p{L}°µ℃℉][\p{L}/]{0,4}[²³]?")
+"""A currency sign or a unit."""
 _MEASURED = regex.compile(rf"\d[ \u00a0]?{MARK}")
 LEAST_BEAM = 8
 """The smallest beam of a second translation. The hypothesis with the fewest faults counts."""
@@ -101,9 +102,9 @@ def _with_signs(sentence: Sentence, amounts: Iterable[Amount]) -> Iterator[Amoun
     text, last = sentence.text, 0
     for start, end, target in amounts:
         after = _MARK_AFTER.match(text, end)
-        if start > last and _is(_CURRENCY, sentence, start - 1):
+        if start > last and _is_kept(sentence, start - 1, _CURRENCY):
             start, target = start - 1, MARK + target
-        elif after is not None and _is_measure(sentence, after.end() - 1):
+        elif after is not None and _is_kept(sentence, after.end() - 1, _MEASURE):
             end, target = after.end(), target + after.group()
         yield Amount(start, end, target)
         last = end
@@ -118,18 +119,14 @@ def num_parted(sentence: Sentence, version: Version) -> int:
     translation."""
     if not (measured := [*_MEASURED.finditer(sentence.text)]):
         return 0
-    marks = [one.end() - 1 for one in measured if _is_measure(sentence, one.end() - 1)]
+    marks = [one.end() - 1 for one in measured if _is_kept(sentence, one.end() - 1, _MEASURE)]
     wanted = {sentence.text.count(MARK, 0, mark) for mark in marks}
     whole = (version.text.count(MARK, 0, one.end() - 1) for one in _MEASURED.finditer(version.text))
     return len(wanted.difference(version.order[place] for place in whole))
 
 
-def _is_measure(sentence: Sentence, offset: int) -> bool:
-    return _is(_CURRENCY, sentence, offset) or _is(_UNIT, sentence, offset)
-
-
-def _is(pattern: regex.Pattern[str], sentence: Sentence, offset: int) -> bool:
-    """Whether there is the mark of a kept string of this pattern."""
+def _is_kept(sentence: Sentence, offset: int, pattern: regex.Pattern[str]) -> bool:
+    """Whether the mark of a kept string of this pattern stands there."""
     if sentence.text[offset] != MARK:
         return False
     return pattern.fullmatch(sentence.kept[sentence.text.count(MARK, 0, offset)].text) is not None
