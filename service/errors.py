@@ -387,7 +387,7 @@ def printable(text: str) -> str:
 
 
 def is_exhaustion(failure: Exception) -> bool:
-    """Python raises a plain RuntimeError when the system gives it no thread."""
+    """Whether the machine has no room. Python raises a plain RuntimeError if it gets no thread."""
     if isinstance(failure, OSError):
         return failure.errno in EXHAUSTED
     return isinstance(failure, MemoryError) or "can't start new thread" in str(failure)

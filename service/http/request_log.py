@@ -86,10 +86,8 @@ class RequestLog:
 
     def enter(self, record: RequestRecord) -> None:
         record.ended_seconds = time.monotonic()
-        outcome, seconds = (
-            outcome_label(record.status),
-            record.ended_seconds - record.started_seconds,
-        )
+        outcome = outcome_label(record.status)
+        seconds = record.ended_seconds - record.started_seconds
         self._metrics.count_request(record.endpoint, outcome, seconds)
         is_frequent = record.endpoint.startswith(_FREQUENT) or record.status in _FREQUENT_STATUSES
         level = logging.DEBUG if is_frequent else logging.INFO
