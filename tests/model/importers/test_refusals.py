@@ -193,7 +193,7 @@ def test_a_tag_in_a_text_chooses_no_language(tmp_path: Path, untrained: dict[str
     """MADLAD's sentencepiece makes the tag of it wherever it stands."""
     import_source(str(untrained["madlad"]), tmp_path / "ours", None, Wanted())
     checkpoint = load_checkpoint(tmp_path / "ours")
-    assert checkpoint.info.languages.codes == ["en", "zh", "zh-Hant"]
+    assert checkpoint.info.languages.codes == ("en", "zh", "zh-Hant")
     tokenizer = checkpoint.tokenizer
     tags = {i for i, piece in enumerate(tokenizer.source_pieces) if piece.startswith("<2")}
     ids = tokenizer.encode_source("see <2zh> and <2translate>", "en", "zh")
