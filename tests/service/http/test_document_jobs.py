@@ -242,6 +242,40 @@ def test_a_quota_and_a_minute_hold_for_files(directory: Path, tmp_path: Path) ->
         assert states.count("done") < 9
 
 
+class SentFiles:
+    """The files of several keys: what was accepted, by id, and what of it was removed."""
+
+    def __init__(self, client: httpx.Client, rng: random.Random) -> None:
+        self.accepted: dict[str, tuple[str, bytes]] = {}
+        self._client, self._rng, self._removed = client, rng, set[str]()
+
+    def send(self, key: str, content: bytes) -> None:
+        form = {"files": {"file": ("a.txt", content)}, "data": PAIR}
+        answer = self._client.post("/documents", headers=bearer(key), **form)
+        assert answer.status_code in (202, 429, 503)
+        if answer.status_code == 202:
+            self.accepted[answer.json()["id"]] = key, content
+
+    def touch(self, key: str, act: str) -> None:
+        """Ask for a file of any key, fetch its translation or remove it."""
+        name = self._rng.choice(sorted(self.accepted))
+        is_own = self.accepted[name][0] == key and name not in self._removed
+        method, end = "DELETE" if act == "remove" else "GET", "/result" if act == "fetch" else ""
+        answer = self._client.request(method, f"/documents/{name}{end}", headers=bearer(key))
+        assert is_own or answer.status_code == 404
+        if act == "fetch" and answer.status_code == 200:
+            assert answer.content == self.accepted[name][1].upper()
+        if act == "remove" and is_own:
+            self._removed.add(name)
+
+    def require_done(self) -> None:
+        for name in self.accepted.keys() - self._removed:
+            key, content = self.accepted[name]
+            assert ended(self._client, name, headers=bearer(key))["status"] == "done"
+            answer = self._client.get(f"/documents/{name}/result", headers=bearer(key))
+            assert answer.content == content.upper()
+
+
 def test_whatever_happens_each_accepted_file_ends_and_is_its_key_s(
     directory: Path, tmp_path: Path
 ) -> None:
@@ -252,39 +286,19 @@ def test_whatever_happens_each_accepted_file_ends_and_is_its_key_s(
     most = 4 * 200_000
     settings = {"database": path, "api_keys": "required", "max_documents": 6}
     settings |= {"max_document_bytes": 200_000, "max_documents_bytes": most}
-    accepted: dict[str, tuple[str, bytes]] = {}
-    removed: set[str] = set()
     with serving(runner, directory, **settings) as (_, client):
+        files = SentFiles(client, rng)
         for number in range(80):
             key = rng.choice(keys)
             act = rng.choice(["send"] * 4 + ["ask", "fetch", "remove", "hold"])
             if act == "send":
-                content = f"file {number}\n".encode() * rng.choice([1, 3, 1000])
-                form = {"files": {"file": ("a.txt", content)}, "data": PAIR}
-                answer = client.post("/documents", headers=bearer(key), **form)
-                assert answer.status_code in (202, 429, 503)
-                if answer.status_code == 202:
-                    accepted[answer.json()["id"]] = key, content
+                files.send(key, f"file {number}\n".encode() * rng.choice([1, 3, 1000]))
             elif act == "hold":
                 runner.gate.clear() if runner.gate.is_set() else runner.gate.set()
-            elif accepted:
-                name = rng.choice(sorted(accepted))
-                is_own = accepted[name][0] == key and name not in removed
-                method = "DELETE" if act == "remove" else "GET"
-                end = "/result" if act == "fetch" else ""
-                answer = client.request(method, f"/documents/{name}{end}", headers=bearer(key))
-                assert is_own or answer.status_code == 404
-                if act == "fetch" and answer.status_code == 200:
-                    assert answer.content == accepted[name][1].upper()
-                if act == "remove" and is_own:
-                    removed.add(name)
+            elif files.accepted:
+                files.touch(key, act)
             assert sum(file.stat().st_size for file in directory.glob("*.*d")) <= most
         runner.gate.set()
-        for name, (key, content) in accepted.items():
-            if name in removed:
-                continue
-            assert ended(client, name, headers=bearer(key))["status"] == "done"
-            answer = client.get(f"/documents/{name}/result", headers=bearer(key))
-            assert answer.content == content.upper()
+        files.require_done()
     assert not list(directory.glob("*.sent"))
-    assert len(accepted) > 5
+    assert len(files.accepted) > 5

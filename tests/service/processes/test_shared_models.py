@@ -63,6 +63,10 @@ class FrontEnd:
             process.fail_all(NotReady("the front end has ended"))
         self.pool.stop()
 
+    def has_leases(self) -> bool:
+        residents = [model.resident for model in self.pool.models.values()]
+        return any(resident and resident.num_leases for resident in residents)
+
     async def offer(self, versions: dict[str, int]) -> None:
         """A new version of a model in memory is loaded before, beside the old one."""
         known, offered = self.pool.models, []
@@ -185,6 +189,17 @@ async def test_two_requests_of_two_models_never_wait_for_each_other() -> None:
                 await asyncio.gather(*asked)
 
 
+async def restart_process(far: FarEngines, name: str) -> None:
+    await far.end(name)
+    await far.start(name)
+
+
+async def restart_front_end(started: list[FrontEnd], place: int) -> None:
+    started[place].end()
+    started[place] = FrontEnd(started[place].far)
+    await started[place].start()
+
+
 async def test_every_request_is_answered_by_its_model_whatever_ends() -> None:
     """Requests of one or two of eight models, of which three fit, while versions change, and
     processes and front ends end and come back. Requests fail only while something is gone."""
@@ -211,14 +226,9 @@ async def test_every_request_is_answered_by_its_model_whatever_ends() -> None:
             is_whole = False
             match chance.randrange(3):
                 case 0:
-                    name = chance.choice(far.names)
-                    await far.end(name)
-                    await far.start(name)
+                    await restart_process(far, chance.choice(far.names))
                 case 1:
-                    place = chance.randrange(len(started))
-                    started[place].end()
-                    started[place] = FrontEnd(far)
-                    await started[place].start()
+                    await restart_front_end(started, chance.randrange(len(started)))
                 case _:
                     versions[str(chance.randrange(NUM_MODELS))] += 1
             for one in started:
@@ -231,7 +241,5 @@ async def test_every_request_is_answered_by_its_model_whatever_ends() -> None:
                 is_whole = True
                 await asyncio.gather(*(request() for _ in range(12)))
         assert outcomes["answered"] > 3 * outcomes["failed"]
-        for one in started:
-            residents = [model.resident for model in one.pool.models.values()]
-            assert not any(resident and resident.num_leases for resident in residents)
+        assert not any(map(FrontEnd.has_leases, started))
         await eventually(lambda: all(pool.num_bytes <= LIMIT for pool in far.pools))

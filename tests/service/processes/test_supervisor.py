@@ -90,10 +90,8 @@ def test_what_the_system_has_no_room_for_is_started_later(tmp_path: Path) -> Non
         before = own.rlimit(psutil.RLIMIT_NOFILE)
         own.rlimit(psutil.RLIMIT_NOFILE, (3, before[1]))
         child.kill()
-        assert (
-            "has ended (signal 9, which the system sends when memory is short)"
-            in running.stderr.readline()
-        )
+        why = "has ended (signal 9, which the system sends when memory is short)"
+        assert why in running.stderr.readline()
         assert "cannot be started now (Too many open files)" in running.stderr.readline()
         own.rlimit(psutil.RLIMIT_NOFILE, before)
         assert running.stdout.readline() == "life 2\n"
