@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from model.checkpoint.bundled import bundled_checkpoint
 from service.app import create_app
 from service.models.loading import load_models
+from service.models.store import ModelStore
 from service.offline import OfflineOptions, OfflineTranslator
 from service.settings import BUNDLED, Settings
 from service.translation.job import TextFormat, TranslationJob
@@ -54,6 +58,12 @@ def translate(
     """The translation of one text."""
     (result,) = run(translator, TranslationJob([text], source, target, format=text_format))
     return result.text
+
+
+def put_bundled(store: ModelStore, name: str) -> None:
+    """Put a bundled model into a store, or a new version of it."""
+    with store.scratch() as scratch:
+        store.put(Path(shutil.copytree(bundled_checkpoint(name), scratch / "checkpoint")))
 
 
 def streamed(client: TestClient, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:

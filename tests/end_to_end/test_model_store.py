@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,7 @@ from service.settings import Settings
 from service.settings.startup import StartupError
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
-from tests.end_to_end.conftest import ask
+from tests.end_to_end.conftest import ask, put_bundled
 from tests.service.fakes import until
 
 ONE_MODEL = 100_000_000
@@ -35,13 +34,8 @@ def store(tmp_path: Path) -> ModelStore:
     """Both bundled models."""
     store = ModelStore(tmp_path / "models")
     for name in ("zh-en", "en-de"):
-        put(store, name)
+        put_bundled(store, name)
     return store
-
-
-def put(store: ModelStore, name: str) -> None:
-    with store.scratch() as scratch:
-        store.put(Path(shutil.copytree(bundled_checkpoint(name), scratch / "checkpoint")))
 
 
 @contextmanager
@@ -131,7 +125,7 @@ def test_the_server_follows_the_store(store: ModelStore, caplog: pytest.LogCaptu
         assert isinstance(app, FastAPI)
         assert client.portal is not None
         models = app.state.server.models
-        put(store, "zh-en")
+        put_bundled(store, "zh-en")
         client.portal.call(models.follow_store)
         assert translate(client, "你好！", "zh", "en") == "Hello!"
         assert ["zh", "en"] in client.get("/page/limits.json").json()["direct"]
@@ -139,7 +133,7 @@ def test_the_server_follows_the_store(store: ModelStore, caplog: pytest.LogCaptu
         fields = body["content"]["application/json"]["schema"]["properties"]
         assert "enum" not in fields["source"], "languages come and go"
         first = models.pool.models["en-de"].resident
-        put(store, "en-de")
+        put_bundled(store, "en-de")
         client.portal.call(models.follow_store)
         assert models.pool.models["en-de"].resident is not first
         assert translate(client, "Hello!", "en", "de") == "Hallo!"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -15,8 +14,8 @@ import httpx
 import psutil
 import pytest
 
-from model.checkpoint.bundled import bundled_checkpoint
 from service.models.store import ModelStore
+from tests.end_to_end.conftest import put_bundled
 from tests.end_to_end.load import FIELDS, TO_ENGLISH, TO_GERMAN, Load, kill_at_random
 from tests.end_to_end.process import TEXTS, Process, server
 from tests.service.fakes import until
@@ -173,22 +172,16 @@ def test_whatever_dies_no_answer_is_wrong_and_the_server_comes_back(process: Pro
     kill_at_random(process, seconds=4, seed=58)
 
 
-def put(store: ModelStore, name: str) -> None:
-    """A new version of a bundled model."""
-    with store.scratch() as scratch:
-        store.put(Path(shutil.copytree(bundled_checkpoint(name), scratch / "checkpoint")))
-
-
 def test_whatever_dies_models_on_demand_answer_right(tmp_path: Path) -> None:
     """Two models of which one fits, so that each leaves for the other, and new versions of one."""
     store = ModelStore(tmp_path)
     for name in ("zh-en", "en-de"):
-        put(store, name)
+        put_bundled(store, name)
     options = ("--models-dir", str(tmp_path), "--engines", "2", "--front-ends", "2")
     with server(*options, "--threads", "2", *ONE_MODEL_FITS) as process:
         process.wait_until_ready()
         asked = [*TO_GERMAN[:20], *TO_ENGLISH[:20]]
-        kill_at_random(process, 4, 58, asked, meanwhile=lambda: put(store, "en-de"))
+        kill_at_random(process, 4, 58, asked, meanwhile=lambda: put_bundled(store, "en-de"))
         assert process.gauge("dragoman_model_evictions_total") > 0
         process.popen.terminate()
         assert process.ended(within_seconds=30)[0] == 0
@@ -214,7 +207,7 @@ def test_models_on_demand_have_weights_in_memory_once_and_leave_with_the_last_en
     """Of two models one fits. An engine that comes back reads what the other has."""
     store = ModelStore(tmp_path)
     for name in ("zh-en", "en-de"):
-        put(store, name)
+        put_bundled(store, name)
     options = ("--models-dir", str(tmp_path), "--engines", "2", "--front-ends", "2")
 
     def are_shared() -> bool:
@@ -249,7 +242,7 @@ def test_with_pytorch_the_engine_loads_what_it_needs_and_the_parent_nothing(
 ) -> None:
     """A parent that has looked for a GPU, or has PyTorch's threads, cannot fork. Models on demand
     are the engine's, too."""
-    put(ModelStore(tmp_path), "zh-en")
+    put_bundled(ModelStore(tmp_path), "zh-en")
     options = ("--precision", "bfloat16", "--engines", "1", "--front-ends", "2", "--model", "en-de")
     own = ("--models-dir", str(tmp_path), "--device", "cpu", "--threads", "2")
     with server(*options, *own) as process:
@@ -271,7 +264,7 @@ def test_an_engine_that_cannot_begin_ends_the_server_with_its_reason() -> None:
 
 
 def test_a_preloaded_model_that_cannot_be_loaded_ends_the_server(tmp_path: Path) -> None:
-    put(ModelStore(tmp_path), "en-de")
+    put_bundled(ModelStore(tmp_path), "en-de")
     weights = tmp_path / "en-de" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
     with server("--models-dir", str(tmp_path), "--preload", "en-de", "--threads", "2") as process:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,12 @@ from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import import_source, is_foreign
 from model.offline import translate_all
 from model.runner import Runner
+from tests.model.importers.edits import Edit, change
 
 ORIGINAL = Path(__file__).parents[2] / "data" / "eole"
 EXPECTED: list[dict[str, Any]] = json.loads((ORIGINAL / "expected.json").read_text("utf-8"))
 WEIGHTS = "model.00.safetensors"
 PAIR = Wanted(("en",), ("zh",))
-Edit = Callable[[Path], None]
 
 
 @pytest.fixture(scope="module")
@@ -94,16 +93,6 @@ def options(**values: Any) -> Edit:
         for side in ("encoder", "decoder"):
             config["model"][side] |= values
         path.write_text(json.dumps(config))
-
-    return edit
-
-
-def change(file: str, **values: Any) -> Edit:
-    """Set values at the top of a JSON file."""
-
-    def edit(directory: Path) -> None:
-        path = directory / file
-        path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
 
     return edit
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,11 @@ from model.importers.resolve import import_source, is_foreign, resolve_checkpoin
 from model.network.transformer import Transformer
 from service.models.pull import Source, pull
 from service.models.store import ModelStore
+from tests.model.importers.edits import Edit
 from tests.model.importers.marian_itself import DATA, our_scores, our_translations
 from tests.model.network.reference import tiny_model
 
 Items = dict[str, NDArray[Any]]
-Edit = Callable[[Path], None]
 BOTH = Wanted(("zh",), ("en",))
 PLAIN = {
     "type": "transformer",

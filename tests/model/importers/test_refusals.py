@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,7 @@ from model.importers.resolve import import_source
 from model.text.spans import NOWHERE
 from service.commands.group import dragoman
 from tests.conftest import FullDisk
-
-Edit = Callable[[Path], None]
-
-
-def change(file: str, **values: Any) -> Edit:
-    """Set values of a JSON file."""
-
-    def edit(directory: Path) -> None:
-        path = directory / file
-        path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
-
-    return edit
+from tests.model.importers.edits import Edit, change
 
 
 def remove(*names: str) -> Edit:
