@@ -13,10 +13,10 @@ import regex
 
 from model.text.spans import Span
 from service.translation.alignment import AlignmentLink
-from service.translation.sentence.carriers import Replaced, Replacement
 from service.translation.sentence.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.hours import find_hours
+from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.scaled import find_scaled
 from service.translation.sentence.stages import Version
 

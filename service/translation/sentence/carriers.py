@@ -8,8 +8,6 @@ translation must have the carrier of each kept string exactly once.
 
 from __future__ import annotations
 
-import bisect
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,6 +20,7 @@ from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
 from service.translation.placeholders import KeptStrings, occurs
 from service.translation.sentence.amounts import Amount
+from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
@@ -31,51 +30,12 @@ _PAUSES = frozenset(":,;")
 """Marks with a space after them where a language has spaces."""
 
 
-class Replacement(NamedTuple):
-    """text[start:end], to be replaced by `new`."""
-
-    start: int
-    end: int
-    new: str
-
-
 class _Beside(NamedTuple):
     """What touches a slot before and after it: two letters of a word, a single letter, a digit, a
     mark, or ""."""
 
     before: str
     after: str
-
-
-class Replaced:
-    """A text with parts replaced, and where its offsets have moved."""
-
-    def __init__(self, text: str, replacements: Sequence[Replacement]) -> None:
-        self._starts = [replacement.start for replacement in replacements]
-        self._ends = [replacement.end for replacement in replacements]
-        growth = (len(s.new) - (s.end - s.start) for s in replacements)
-        self._growth = [0, *itertools.accumulate(growth)]
-        between = map(slice, [0, *self._ends], [*self._starts, len(text)])
-        kept = [text[part] for part in between]
-        news = [*(replacement.new for replacement in replacements), ""]
-        self.text = "".join(part for pair in zip(kept, news, strict=True) for part in pair)
-
-    def offset(self, offset: int) -> int:
-        """The new offset of one that is not inside a replacement."""
-        return offset + self._growth[bisect.bisect_right(self._ends, offset)]
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where old text[start:end] is; a part of what was replaced is all of its replacement."""
-        first, last = bisect.bisect_right(self._ends, start), bisect.bisect_left(self._ends, end)
-        start = min([start, *self._starts[first : first + 1]])
-        if last < len(self._starts) and self._starts[last] < end:
-            return start + self._growth[first], self._ends[last] + self._growth[last + 1]
-        return start + self._growth[first], end + self._growth[last]
-
-    def touches(self, start: int, end: int) -> bool:
-        """Whether old text[start:end] overlaps a replacement."""
-        index = bisect.bisect_right(self._ends, start)
-        return index < len(self._starts) and self._starts[index] < end
 
 
 class Slot(NamedTuple):

@@ -9,8 +9,8 @@ import regex
 
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
-from service.translation.sentence.carriers import Replacement
 from service.translation.sentence.numerals import MINUTES
+from service.translation.sentence.replaced import Replacement
 
 _DIGITS = "一二三四五六七八九"
 _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")

@@ -22,7 +22,7 @@ from service.translation.sentence.capitals import (
     in_small_letters,
     match_case,
 )
-from service.translation.sentence.carriers import Replaced, Replacement
+from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _RUN = regex.compile(

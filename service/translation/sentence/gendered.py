@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
-from service.translation.sentence.carriers import Replacement
+from service.translation.sentence.replaced import Replacement
 
 _SIGN = r"(?:[*:_/·]-?|\(-?(?=\p{Ll}++\)))"
 _GENDERED = regex.compile(

@@ -10,7 +10,7 @@ import regex
 
 from service.translation.alignment import AlignmentLink
 from service.translation.sentence.amounts import localised
-from service.translation.sentence.carriers import Replaced, Replacement
+from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _NUMBER = regex.compile(

@@ -13,7 +13,7 @@ import regex
 
 from service.translation.alignment import AlignmentLink
 from service.translation.language import chinese
-from service.translation.sentence.carriers import Replaced, Replacement
+from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _HAN = regex.compile(r"\p{Han}+")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import regex
 
 from service.translation.alignment import AlignmentLink
-from service.translation.sentence.carriers import Replaced, Replacement
+from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _SIGNS = {"/": " / ", "&": " & ", ",": ", ", ":": ": "}

@@ -18,7 +18,8 @@ from service.translation.alignment import AlignmentLink
 from service.translation.glossary import GlossaryEntry, GlossaryMatcher, Match
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import Placement
-from service.translation.sentence.carriers import Replaced, Replacement, moved_links
+from service.translation.sentence.carriers import moved_links
+from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
 _WORDS = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
