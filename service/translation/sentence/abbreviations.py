@@ -12,7 +12,6 @@ from functools import cache
 import regex
 
 from model.text.spans import Span
-from service.translation.alignment import AlignmentLink
 from service.translation.sentence.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.hours import find_hours
@@ -281,11 +280,7 @@ class Spelled:
         """The translation. If it copies all the words, they are abbreviations again; numbers only
         if it copies the text."""
         copied = Replaced(version.text, self._copies(version.text))
-        links = [
-            AlignmentLink(*self._written.span(*link[:2]), *copied.span(*link[2:4]), link.weight)
-            for link in version.links
-        ]
-        return version._replace(text=copied.text, links=links)
+        return version.replaced(copied, self._written)
 
     def _copies(self, target: str) -> list[Replacement]:
         if target == self.text:

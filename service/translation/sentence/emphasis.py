@@ -81,11 +81,7 @@ class Emphasis:
             if not capitals or span.start >= capitals[-1].end:
                 capitals.append(Replacement(*span, in_capitals(version.text[slice(*span)])))
         replaced = Replaced(version.text, capitals)
-        links = [
-            AlignmentLink(*link[:2], *replaced.span(*link[2:4]), link.weight)
-            for link in version.links
-        ]
-        return version._replace(text=replaced.text, links=links)
+        return version.replaced(replaced)
 
 
 class CapitalWord(Capitals):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import regex
 
-from service.translation.alignment import AlignmentLink
 from service.translation.sentence.amounts import localised
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
@@ -43,11 +42,7 @@ class Notation:
         changed = Replaced(
             version.text, [Replacement(*one.span(), self._written[one.group()]) for one in copies]
         )
-        links = [
-            AlignmentLink(*link[:2], *changed.span(*link[2:4]), link.weight)
-            for link in version.links
-        ]
-        return version._replace(text=changed.text, links=links)
+        return version.replaced(changed)
 
 
 def enter_notation(text: str, pair: tuple[str, str]) -> Notation | None:

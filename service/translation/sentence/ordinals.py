@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import regex
 
-from service.translation.alignment import AlignmentLink
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
@@ -31,10 +30,7 @@ class Ordinals:
         right = Replaced(
             version.text, [Replacement(*one.span("ending"), _ending(one)) for one in wrong]
         )
-        links = [
-            AlignmentLink(*link[:2], *right.span(*link[2:4]), link.weight) for link in version.links
-        ]
-        return version._replace(text=right.text, links=links)
+        return version.replaced(right)
 
 
 def enter_ordinals(text: str, pair: tuple[str, str]) -> Ordinals | None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import regex
 
-from service.translation.alignment import AlignmentLink
 from service.translation.language import chinese
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
@@ -37,11 +36,7 @@ class Script:
         copies = [] if self._is_traditional else [*self._copies(version.text)]
         copied = Replaced(version.text, copies)
         text = chinese.to_traditional(copied.text) if self._is_traditional else copied.text
-        links = [
-            AlignmentLink(*self._places.span(*link[:2]), *copied.span(*link[2:4]), link.weight)
-            for link in version.links
-        ]
-        return version._replace(text=text, links=links)
+        return version.replaced(copied, self._places)._replace(text=text)
 
     def _copies(self, target: str) -> Iterator[Replacement]:
         position = 0

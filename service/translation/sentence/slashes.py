@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import regex
 
-from service.translation.alignment import AlignmentLink
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
@@ -36,11 +35,7 @@ class Slashes:
         signs = [sign for sign in self._signs if self._joins(sign, version.text)]
         found = [one for one in _APART.finditer(version.text) if one["sign"] in signs]
         joined = Replaced(version.text, [Replacement(*one.span(), one["sign"]) for one in found])
-        links = [
-            AlignmentLink(*self._written.span(*link[:2]), *joined.span(*link[2:4]), link.weight)
-            for link in version.links
-        ]
-        return version._replace(text=joined.text, links=links)
+        return version.replaced(joined, self._written)
 
     def _joins(self, sign: str, translation: str) -> bool:
         """Whether the sign joins words of the translation too."""

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from service.translation.alignment import AlignmentLink
 from service.translation.glossary import GlossaryEntry
+from service.translation.sentence.replaced import Replaced
 
 
 class Version(NamedTuple):
@@ -26,6 +27,19 @@ class Version(NamedTuple):
     links: Sequence[AlignmentLink] = ()
     order: Sequence[int] = ()
     lost: Sequence[GlossaryEntry] = ()
+
+    def replaced(self, target: Replaced, source: Replaced | None = None) -> Version:
+        """The translation with parts replaced, as in `target`, and its links to them. `source`:
+        where the parts of `text` are in what entered the stage, if that is another text."""
+        links = [
+            AlignmentLink(
+                *(source.span(*link[:2]) if source else link[:2]),
+                *target.span(*link[2:4]),
+                link.weight,
+            )
+            for link in self.links
+        ]
+        return self._replace(text=target.text, links=links)
 
 
 class Stage(Protocol):
