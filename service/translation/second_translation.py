@@ -16,11 +16,12 @@ import regex
 from model.decoding.sentence_limits import SentenceLimits
 from service.translation.job import ModelJob
 from service.translation.markup.flow import MARK
-from service.translation.sentence.amounts import Amount, find_amounts
+from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.document import Sentence
 from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import find_latin, keeps_latin
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Version
 from service.translation.sentence.terms import spelled
 from service.translation.sentence_encoder import SentenceEncoder
@@ -81,7 +82,7 @@ class SecondTranslation:
         if not self._carries_amounts:
             return None
         found = first.terms.terms if first.terms else ()
-        terms = [Amount(one.start, one.end, spelled(one)) for one in found]
+        terms = [Replacement(one.start, one.end, spelled(one)) for one in found]
         amounts = find_amounts(sentence.text, self._work.source, self._work.target)
         others = [*_with_signs(sentence, amounts), *self._latin(sentence)]
         others = [one for one in others if not _overlaps(one, terms)]
@@ -90,14 +91,14 @@ class SecondTranslation:
             return None
         return carriers
 
-    def _latin(self, sentence: Sentence) -> Iterator[Amount]:
+    def _latin(self, sentence: Sentence) -> Iterator[Replacement]:
         """The words that the translation keeps."""
         if keeps_latin(self._work.source, self._work.target):
             for start, end in find_latin(sentence.text):
-                yield Amount(start, end, sentence.text[start:end])
+                yield Replacement(start, end, sentence.text[start:end])
 
 
-def _with_signs(sentence: Sentence, amounts: Iterable[Amount]) -> Iterator[Amount]:
+def _with_signs(sentence: Sentence, amounts: Iterable[Replacement]) -> Iterator[Replacement]:
     """The amounts, each with the currency sign or unit beside it, so that the two stay together."""
     text, last = sentence.text, 0
     for start, end, target in amounts:
@@ -106,11 +107,11 @@ def _with_signs(sentence: Sentence, amounts: Iterable[Amount]) -> Iterator[Amoun
             start, target = start - 1, MARK + target
         elif after is not None and _is_kept(sentence, after.end() - 1, _MEASURE):
             end, target = after.end(), target + after.group()
-        yield Amount(start, end, target)
+        yield Replacement(start, end, target)
         last = end
 
 
-def _overlaps(amount: Amount, others: Iterable[Amount]) -> bool:
+def _overlaps(amount: Replacement, others: Iterable[Replacement]) -> bool:
     return any(other.start < amount.end and amount.start < other.end for other in others)
 
 

@@ -9,7 +9,6 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
 
 import regex
 
@@ -18,18 +17,11 @@ from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.sentence.hours import find_hours
 from service.translation.sentence.numerals import find_numerals
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.scaled import find_scaled
 
 _MOST_DIGITS = 24
 _MOST_DECIMALS = 2
-
-
-class Amount(NamedTuple):
-    """text[start:end] is a number, and `target` the same in another language."""
-
-    start: int
-    end: int
-    target: str
 
 
 @dataclass(frozen=True)
@@ -109,33 +101,33 @@ _WORD = regex.compile(r"[\p{Latin}\d_]")
 _DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
 
-def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
-    """The numbers of a text, but for those that are a part of a word, months in Chinese, and what
-    only one of the languages writes so; dates, and English hours as those of a whole day. Linear
-    time."""
+def find_amounts(text: str, source: str, target: str) -> Iterator[Replacement]:
+    """The numbers of a text as the target writes them, but for those that are a part of a word,
+    months in Chinese, and what only one of the languages writes so; dates, and English hours as
+    those of a whole day. Linear time."""
     text, other = with_known_digits(text), _WRITINGS.get(target)
-    found: list[Amount] = []
+    found: list[Replacement] = []
     if target in DATED:
         dates = find_dates(text, source)
-        found += (Amount(one.start, one.end, one.written(target)) for one in dates)
-    found += (Amount(one.start, one.end, one.written) for one in find_hours(text, source))
+        found += (Replacement(one.start, one.end, one.written(target)) for one in dates)
+    found += (Replacement(one.start, one.end, one.written) for one in find_hours(text, source))
     if other is not None and source != target:
         scaled = find_scaled(text, source)
-        found += (Amount(one.start, one.end, _large(one.value, other)) for one in scaled)
+        found += (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
         found += _outside(found, _numerals(text, source, other))
     yield from sorted([*found, *_outside(found, _find_numbers(text, source, target))])
 
 
-def _outside(found: Iterable[Amount], others: Iterable[Amount]) -> list[Amount]:
+def _outside(found: Iterable[Replacement], others: Iterable[Replacement]) -> list[Replacement]:
     """The others that share nothing with what was found."""
     taken = {place for one in found for place in range(one.start, one.end)}
     return [one for one in others if taken.isdisjoint(range(one.start, one.end))]
 
 
-def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Amount]:
+def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Replacement]:
     for found in find_numerals(text) if source == "zh" else ():
         values = [str(value) if found.is_year else _large(value, writing) for value in found.values]
-        yield Amount(found.start, found.end, "–".join(values) + found.unit)
+        yield Replacement(found.start, found.end, "–".join(values) + found.unit)
 
 
 def localised(number: str, source: str, target: str) -> str | None:
@@ -143,7 +135,7 @@ def localised(number: str, source: str, target: str) -> str | None:
     return _in_target(number, None, _WRITINGS.get(source), _WRITINGS.get(target))
 
 
-def _find_numbers(text: str, source: str, target: str) -> Iterator[Amount]:
+def _find_numbers(text: str, source: str, target: str) -> Iterator[Replacement]:
     own, other = _WRITINGS.get(source), _WRITINGS.get(target)
     for match in _NUMBER.finditer(text):
         scale, end = None, match.end()
@@ -159,7 +151,7 @@ def _find_numbers(text: str, source: str, target: str) -> Iterator[Amount]:
         spelled = _in_target(written, scale, own, other)
         if spelled is not None:
             start = match.start() - has_minus(text, match.start())
-            yield Amount(start, end, text[start : match.start()] + spelled)
+            yield Replacement(start, end, text[start : match.start()] + spelled)
 
 
 def _in_target(

@@ -19,7 +19,6 @@ from service.translation.alignment import AlignmentLink
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
 from service.translation.placeholders import KeptStrings, occurs
-from service.translation.sentence.amounts import Amount
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Version
 
@@ -38,23 +37,15 @@ class _Beside(NamedTuple):
     after: str
 
 
-class Slot(NamedTuple):
-    """What a carrier stands for: text[start:end] of the sentence with marks, and what takes its
-    place in the translation."""
-
-    start: int
-    end: int
-    target: str
-
-
 @dataclass(frozen=True)
 class Carriers:
     """The stage of kept strings and numbers: the text with carriers, their spellings, one for each
-    slot, and the kept strings as they read. `_pair`: source and target language."""
+    slot, and the kept strings as they read. `_slots`: marks and numbers of the sentence, and what
+    takes their places in the translation; `_pair`: source and target language."""
 
     text: str
     spellings: Sequence[str]
-    _slots: Sequence[Slot]
+    _slots: Sequence[Replacement]
     _marked: Replaced
     _pair: tuple[str, str]
     _kept: Sequence[str]
@@ -71,8 +62,8 @@ class Carriers:
         target = version.text
         matches = list(_pattern(self.spellings).finditer(target))
         slots = [self._slots[self.spellings.index(match.group())] for match in matches]
-        marks = [slot for slot in self._slots if MARK in slot.target]
-        found = [slot for slot in slots if MARK in slot.target]
+        marks = [slot for slot in self._slots if MARK in slot.new]
+        found = [slot for slot in slots if MARK in slot.new]
         if sorted(found) != marks:
             return None
         is_source_spaced, is_target_spaced = map(is_spaced, self._pair)
@@ -80,9 +71,9 @@ class Carriers:
             _replacement(
                 target,
                 match.span(),
-                slot.target,
+                slot.new,
                 _beside(self.marked, slot, is_source_spaced),
-                is_padded=is_target_spaced or (is_source_spaced and slot.target == MARK),
+                is_padded=is_target_spaced or (is_source_spaced and slot.new == MARK),
                 has_wide_marks=is_target_spaced
                 and not (is_source_spaced or _is_joined(self.marked, slot)),
             )
@@ -141,7 +132,7 @@ def enter_carriers(
     pair: tuple[str, str],
     num_reserved: int,
     kept: Sequence[str] = (),
-    amounts: Sequence[Amount] = (),
+    amounts: Sequence[Replacement] = (),
 ) -> Carriers | None:
     """The stage that puts carriers in place of the marks of a sentence, and of the `amounts`; None
     if there are none, or more than `most_carriers`.
@@ -174,11 +165,11 @@ def enter_carriers(
     return Carriers(carried, spellings, slots, marked, pair, kept)
 
 
-def _slots_of(text: str, amounts: Sequence[Amount] = ()) -> list[Slot]:
+def _slots_of(text: str, amounts: Sequence[Replacement] = ()) -> list[Replacement]:
     """The marks and amounts of a sentence, in order; an amount may hold one mark."""
     held = {at for amount in amounts for at in range(amount.start, amount.end)}
-    marks = (Slot(at, at + 1, MARK) for at in mark_offsets(text) if at not in held)
-    return sorted([*marks, *(Slot(*amount) for amount in amounts)])
+    marks = (Replacement(at, at + 1, MARK) for at in mark_offsets(text) if at not in held)
+    return sorted([*marks, *amounts])
 
 
 def mark_offsets(text: str) -> Iterator[int]:
@@ -202,12 +193,12 @@ def moved_links(
 
 
 def _slot_links(
-    slots: Sequence[Slot], replacements: Sequence[Replacement], target: Replaced
+    slots: Sequence[Replacement], replacements: Sequence[Replacement], target: Replaced
 ) -> Iterator[AlignmentLink]:
     for slot, replacement in zip(slots, replacements, strict=True):
         before = len(replacement.new) - len(replacement.new.lstrip(" "))
         at = target.offset(replacement.start) + before
-        yield AlignmentLink(slot.start, slot.end, at, at + len(slot.target), 1.0)
+        yield AlignmentLink(slot.start, slot.end, at, at + len(slot.new), 1.0)
 
 
 def _spellings(count: int, text: str, num_reserved: int) -> list[str]:
@@ -226,7 +217,7 @@ def _pattern(spellings: Sequence[str]) -> regex.Pattern[str]:
     return regex.compile(rf"(?<![0-9])(?:{any_of})(?![0-9])" if spellings[0].isdigit() else any_of)
 
 
-def _beside(marked: str, slot: Slot, is_spaced_language: bool) -> _Beside:
+def _beside(marked: str, slot: Replacement, is_spaced_language: bool) -> _Beside:
     """What touches a slot."""
     before, after = marked[max(0, slot.start - 2) : slot.start], marked[slot.end : slot.end + 2]
     return _Beside(
@@ -235,7 +226,7 @@ def _beside(marked: str, slot: Slot, is_spaced_language: bool) -> _Beside:
     )
 
 
-def _is_joined(marked: str, slot: Slot) -> bool:
+def _is_joined(marked: str, slot: Replacement) -> bool:
     """Whether a colon joins a slot to a Latin word: name:{x}."""
     return _JOINED.fullmatch(marked, max(0, slot.start - 2), slot.start) is not None
 

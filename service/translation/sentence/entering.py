@@ -18,7 +18,6 @@ from service.translation.sentence.abbreviations import (
     enter_abbreviations,
     enter_gendered,
 )
-from service.translation.sentence.amounts import Amount
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
 from service.translation.sentence.document import Sentence
@@ -31,6 +30,7 @@ from service.translation.sentence.emphasis import (
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.ordinals import enter_ordinals
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.slashes import Slashes, enter_slashes
 from service.translation.sentence.stages import Stage
@@ -161,7 +161,7 @@ class Entrance:
         return Entry(source, title.text, [*entry.stages, title])
 
     def carried(
-        self, sentence: Sentence, text: str, amounts: Sequence[Amount] = ()
+        self, sentence: Sentence, text: str, amounts: Sequence[Replacement] = ()
     ) -> Carriers | None:
         """The stage of the kept strings and amounts of a sentence, whose `text` it enters."""
         kept = [string.text for string in sentence.kept]

@@ -225,7 +225,7 @@ TEXTS = st.text(
 
 
 def spelled(text: str, source: str, target: str) -> list[tuple[str, str]]:
-    return [(text[a.start : a.end], a.target) for a in find_amounts(text, source, target)]
+    return [(text[a.start : a.end], a.new) for a in find_amounts(text, source, target)]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
-from service.translation.sentence.amounts import Amount, find_amounts
+from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.capitals import (
     in_sentence_case,
     in_small_letters,
@@ -24,6 +24,7 @@ from service.translation.sentence.capitals import (
     match_case,
 )
 from service.translation.sentence.carriers import enter_carriers, most_carriers
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Version
 from service.translation.sentence.unspelled import find_unspelled
 
@@ -52,7 +53,7 @@ def carried_and_restored(
     target: str,
     languages: tuple[str, str] = ("en", "de"),
     reserved: int = 16,
-    amounts: Sequence[Amount] = (),
+    amounts: Sequence[Replacement] = (),
     links: Sequence[AlignmentLink] = (),
 ) -> tuple[str, Version | None]:
     """What the network reads, and its translation with what was carried."""
@@ -135,7 +136,7 @@ def test_links_are_of_the_text_with_marks() -> None:
 
 def test_numbers_are_carried_beside_marks_and_come_back_as_the_target_writes_them() -> None:
     source = f"Give {MARK} 45 million of {MARK} 7."
-    amounts = [Amount(7, 17, "45 Millionen"), Amount(21, 24, f"{MARK} 7")]
+    amounts = [Replacement(7, 17, "45 Millionen"), Replacement(21, 24, f"{MARK} 7")]
     carried, restored = carried_and_restored(source, "Von ⟦2⟧ gib ⟦0⟧ ⟦1⟧.", amounts=amounts)
     assert carried == "Give ⟦0⟧ ⟦1⟧ of ⟦2⟧."
     assert restored is not None

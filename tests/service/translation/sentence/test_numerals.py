@@ -37,7 +37,7 @@ def test_a_number_in_words_is_found_by_value(number: int) -> None:
     assert chinese_value(words) == number
     assert [one.values for one in find_numerals(f"他有{words}本")] == [(number,)]
     (amount,) = find_amounts(f"他有{words}本", "zh", "en")
-    assert unmatched(find_numbers(f"有{words}本"), find_numbers(amount.target)) == ([], [])
+    assert unmatched(find_numbers(f"有{words}本"), find_numbers(amount.new)) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_number_in_words_is_found_by_value(number: int) -> None:
     ],
 )
 def test_numbers_in_words_are_carried_in_digits(text: str, written: list[str]) -> None:
-    assert [amount.target for amount in find_amounts(text, "zh", "en")] == written
+    assert [amount.new for amount in find_amounts(text, "zh", "en")] == written
 
 
 def test_minutes_and_scales_of_two_characters_are_compared_by_value() -> None:
