@@ -18,32 +18,10 @@ from service.translation.sentence.hours import find_hours
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.scaled import find_scaled
 from service.translation.sentence.stages import Version
+from service.translation.sentence.weekdays import DAYS, find_days
 
-_DAYS = {
-    "de": {
-        "Mo": "Montag",
-        "Di": "Dienstag",
-        "Mi": "Mittwoch",
-        "Do": "Donnerstag",
-        "Fr": "Freitag",
-        "Sa": "Samstag",
-        "So": "Sonntag",
-    },
-    "en": {
-        "Mon": "Monday",
-        "Tue": "Tuesday",
-        "Tues": "Tuesday",
-        "Wed": "Wednesday",
-        "Thu": "Thursday",
-        "Thur": "Thursday",
-        "Thurs": "Thursday",
-        "Fri": "Friday",
-        "Sat": "Saturday",
-        "Sun": "Sunday",
-    },
-}
 _AS_DAY = (
-    rf"(?:(?=\.(?:,|\s?\d))|(?<=(?:(?:{'|'.join(_DAYS['de'])})\.,\s?"
+    rf"(?:(?=\.(?:,|\s?\d))|(?<=(?:(?:{'|'.join(DAYS['de'])})\.,\s?"
     r"|\b(?:am|Am|ab|Ab|vom|Vom|jeden)\s)..))"
 )
 """Behind a word of two letters that is a day in a list, or beside a time or a preposition."""
@@ -51,7 +29,7 @@ _ANSWERS = r"(?:\b(?i:said|says?|answer(?:s|ed)?|was|is|or|told\s\w+|a)\s[\"“�
 """What stands before the word no."""
 _WORDS = {
     "de": {
-        **{f"{day}{_AS_DAY}.": name for day, name in _DAYS["de"].items()},
+        **{f"{day}{_AS_DAY}.": name for day, name in DAYS["de"].items()},
         "Abb.": "Abbildung",
         "Abs.": "Absatz",
         "Abt.": "Abteilung",
@@ -237,33 +215,6 @@ _NUMBER_OF = regex.compile(
     rf"(?:(?P<short>{'|'.join(_NUMBERS_OF)})\.\s?-?\s?N|(?P<what>\p{{L}}{{3,}}?)(?:-N|n))r{_POINT}"
 )
 """Bestell-Nr., Best.-Nr., Hausnr."""
-_ANY_DAY = {
-    code: "|".join(sorted({*days, *days.values()}, reverse=True)) for code, days in _DAYS.items()
-}
-_SIGN = r"(?:\s?[-–/+&]\s?|,\s)"
-_MONTHS = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_TO_HOUR = r"\d{1,2}(?:[:.]\d\d)?(?!\d|\s?(?!(?:Uhr|h|und|[ap]\.?m?|and|to)\b)\p{L})"
-"""The end of hours, unlike that of a count: no word for what is counted is behind it."""
-_BEFORE_TIME = {
-    "de": r"(?=(?:(?<!So)|\.),\s⟦|\.?,?\s\d{1,2}(?:[:.]\d\d\b|\s?(?:Uhr|h\b)"
-    rf"|\s?(?:[–—-]|bis)\s?{_TO_HOUR}"
-    r"|\.\s?(?:\d\d?\.|Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))",
-    "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.]\d\d\b|st|nd|rd|th|\s?[ap]\.?m\b"
-    rf"|[–—-]{_TO_HOUR}|\s{_MONTHS})|{_MONTHS}\p{{Ll}}*+\.?\s\d))",
-}
-_JOINED_DAYS = {
-    code: regex.compile(
-        rf"(?<![{_LETTERS}._/-])(?:{day})"
-        rf"(?:(?:\.?(?:{_SIGN}|\s(?:bis|und|oder|to|and|or)\s)(?:{day})(?![{_LETTERS}]))++"
-        rf"|{_BEFORE_TIME[code]})(?:\.(?=\W*+\w))?+"
-    )
-    for code, day in _ANY_DAY.items()
-}
-"""Days beside each other, as in Mo-Fr and Sat./Sun., or before a time, without a point that ends
-the sentence."""
-_PARTS_OF_DAYS = {
-    code: regex.compile(rf"(?P<day>{day})\.?|(?P<sign>{_SIGN})") for code, day in _ANY_DAY.items()
-}
 
 
 @dataclass(frozen=True)
@@ -307,7 +258,7 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     known = _abbreviations(language)
     if known is None:
         return None
-    found = [*_joined_days(text, language)]
+    found = [*find_days(text, language)]
     if language == "de":
         found += map(_number_of, _NUMBER_OF.finditer(text))
     taken = {place for start, end, _ in found for place in range(start, end)}
@@ -343,26 +294,9 @@ def spell(text: str, found: Sequence[Replacement], numbers: Sequence[Replacement
     return Spelled(spelled.text, words, counts, Replaced(spelled.text, back))
 
 
-def _joined_days(text: str, language: str) -> Iterator[Replacement]:
-    """Days beside each other, and their names with spaces between them: networks copy the second of
-    names that a sign joins, and lose a hyphen."""
-    for joined in _JOINED_DAYS[language].finditer(text):
-        days = _PARTS_OF_DAYS[language].sub(lambda part: _part(part, language), joined.group())
-        if days != joined.group():
-            yield Replacement(*joined.span(), days)
-
-
 def _number_of(written: regex.Match[str]) -> Replacement:
     what = written["what"] or _NUMBERS_OF[written["short"]]
     return Replacement(*written.span(), f"{what}-Nummer" if what.isupper() else f"{what}nummer")
-
-
-def _part(part: regex.Match[str], language: str) -> str:
-    """The name of a day, or a sign with spaces."""
-    if day := part["day"]:
-        return _DAYS[language].get(day, day)
-    sign = part["sign"].strip().replace("-", "–")
-    return ", " if sign == "," else f" {sign} "
 
 
 @cache

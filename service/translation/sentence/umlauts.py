@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import regex
 
 from service.translation.sentence.abbreviations import Spelled, spell
-from service.translation.sentence.carriers import Replacement
+from service.translation.sentence.replaced import Replacement
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer

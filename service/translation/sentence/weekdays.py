@@ -1,0 +1,78 @@
+"""Short names of days of the week, in German and English, where they are beside each other or
+before a time: networks copy the second of names that a sign joins, and lose a hyphen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from service.translation.sentence.replaced import Replacement
+
+DAYS = {
+    "de": {
+        "Mo": "Montag",
+        "Di": "Dienstag",
+        "Mi": "Mittwoch",
+        "Do": "Donnerstag",
+        "Fr": "Freitag",
+        "Sa": "Samstag",
+        "So": "Sonntag",
+    },
+    "en": {
+        "Mon": "Monday",
+        "Tue": "Tuesday",
+        "Tues": "Tuesday",
+        "Wed": "Wednesday",
+        "Thu": "Thursday",
+        "Thur": "Thursday",
+        "Thurs": "Thursday",
+        "Fri": "Friday",
+        "Sat": "Saturday",
+        "Sun": "Sunday",
+    },
+}
+_LETTERS = r"\p{L}\p{M}\p{N}"
+_ANY_DAY = {
+    code: "|".join(sorted({*days, *days.values()}, reverse=True)) for code, days in DAYS.items()
+}
+_SIGN = r"(?:\s?[-–/+&]\s?|,\s)"
+_MONTHS = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_TO_HOUR = r"\d{1,2}(?:[:.]\d\d)?(?!\d|\s?(?!(?:Uhr|h|und|[ap]\.?m?|and|to)\b)\p{L})"
+"""The end of hours, unlike that of a count: no word for what is counted is behind it."""
+_BEFORE_TIME = {
+    "de": r"(?=(?:(?<!So)|\.),\s⟦|\.?,?\s\d{1,2}(?:[:.]\d\d\b|\s?(?:Uhr|h\b)"
+    rf"|\s?(?:[–—-]|bis)\s?{_TO_HOUR}"
+    r"|\.\s?(?:\d\d?\.|Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))",
+    "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.]\d\d\b|st|nd|rd|th|\s?[ap]\.?m\b"
+    rf"|[–—-]{_TO_HOUR}|\s{_MONTHS})|{_MONTHS}\p{{Ll}}*+\.?\s\d))",
+}
+_JOINED_DAYS = {
+    code: regex.compile(
+        rf"(?<![{_LETTERS}._/-])(?:{day})"
+        rf"(?:(?:\.?(?:{_SIGN}|\s(?:bis|und|oder|to|and|or)\s)(?:{day})(?![{_LETTERS}]))++"
+        rf"|{_BEFORE_TIME[code]})(?:\.(?=\W*+\w))?+"
+    )
+    for code, day in _ANY_DAY.items()
+}
+"""Days beside each other, as in Mo-Fr and Sat./Sun., or before a time, without a point that ends
+the sentence."""
+_PARTS_OF_DAYS = {
+    code: regex.compile(rf"(?P<day>{day})\.?|(?P<sign>{_SIGN})") for code, day in _ANY_DAY.items()
+}
+
+
+def find_days(text: str, language: str) -> Iterator[Replacement]:
+    """Days beside each other or before a time, as their whole names, with spaces between them."""
+    for joined in _JOINED_DAYS[language].finditer(text):
+        days = _PARTS_OF_DAYS[language].sub(lambda part: _part(part, language), joined.group())
+        if days != joined.group():
+            yield Replacement(*joined.span(), days)
+
+
+def _part(part: regex.Match[str], language: str) -> str:
+    """The name of a day, or a sign with spaces."""
+    if day := part["day"]:
+        return DAYS[language].get(day, day)
+    sign = part["sign"].strip().replace("-", "–")
+    return ", " if sign == "," else f" {sign} "
