@@ -250,8 +250,8 @@ class Spelled:
 
 
 def enter_abbreviations(text: str, language: str) -> Spelled | None:
-    """The stage of a sentence with abbreviations of the language, or with Chinese numbers below
-    zero; None without."""
+    """The stage of a sentence with abbreviations of the language, or with numbers that networks do
+    not know as they are written; None without."""
     if language == "zh":
         numbers = [*find_chinese_numbers(text)]
         return spell(text, [], numbers) if numbers else None
@@ -269,7 +269,7 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
 
 
 def _numbers(text: str, language: str) -> Iterator[Replacement]:
-    """Numbers that are written out: they do not come back."""
+    """Numbers that are written in another way. They come back only in a copy of the whole text."""
     if language == "de":
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
@@ -283,7 +283,7 @@ def enter_gendered(text: str, language: str) -> Spelled | None:
 
 
 def spell(text: str, found: Sequence[Replacement], numbers: Sequence[Replacement] = ()) -> Spelled:
-    """The stage of a text with other words for some; a translation may copy the `numbers`."""
+    """The stage of a text with other words for what was `found`, and for `numbers`."""
     replaced = sorted([*found, *numbers])
     spelled = Replaced(text, replaced)
     back = [Replacement(*spelled.span(start, end), text[start:end]) for start, end, _ in replaced]
