@@ -313,3 +313,18 @@ def test_amounts_stand_in_order_and_have_digits(text: str, source: str, target: 
         assert text[start:end].lstrip("-−")[0].isdecimal()
         assert text[start:end].strip() == text[start:end]
         assert any(char.isdecimal() for char in after)
+
+
+def test_minutes_and_scales_of_two_characters_are_compared_by_value() -> None:
+    pairs = [
+        ("下午3点半", "at half past three"),
+        ("八点一刻到九点三刻", "from 8:15 to 9:45"),
+        ("八点一刻", "a quarter past eight"),
+        ("3.2万亿，5百万", "3.2 trillion, 5 million"),
+        ("30-50万", "300,000 to 500,000"),
+        ("民国99年，一百零七年", "2010, 2018"),
+    ]
+    for source, target in pairs:
+        assert unmatched(find_numbers(source), find_numbers(target)) == ([], [])
+    assert unmatched(find_numbers("民国99年"), find_numbers("99")) == (["99"], ["99"])
+    assert unmatched(find_numbers("3点半"), find_numbers("3 o'clock"))[0] == ["半"]

@@ -1,4 +1,4 @@
-"""Abbreviations, hours and numbers go in as networks know them."""
+"""Abbreviations, days, hours and numbers go in as networks know them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ from service.translation.sentence.abbreviations import enter_abbreviations
         ("zh", "Mr. Bo, max. 5", None),
     ],
 )
-def test_abbreviations_go_in_as_words(language: str, text: str, spelled: str | None) -> None:
+def test_what_networks_lose_goes_in_as_they_know_it(
+    language: str, text: str, spelled: str | None
+) -> None:
     stage = enter_abbreviations(text, language)
     assert (stage and stage.text) == spelled
 
