@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from service.corpora.shards import Shard
 if TYPE_CHECKING:
     from service.corpora.corpus import Corpus
     from service.corpora.line_formats import AddedColumns, LineFormat
-    from service.corpora.translations import Translators
+    from service.corpora.translations import OpenTranslators
 
 FAILED_RECORDS = 3
 """The exit code if some records could not be translated."""
@@ -107,11 +107,10 @@ def corpus_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def translate_corpus_file(
     file: Path | None,
     output: Path | None,
-    opening: Callable[..., AbstractContextManager[Translators]],
+    opening: OpenTranslators,
     chosen: CorpusOptions,
 ) -> None:
-    """Translate a file, or standard input. `opening`: `translators_of` for the languages. Exits
-    with its own code if records failed."""
+    """Translate a file, or standard input. Exits with its own code if records failed."""
     with importing():
         from service.corpora.progress import CorpusProgress
         from service.corpora.run import translate_corpus

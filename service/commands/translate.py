@@ -8,7 +8,6 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +23,7 @@ from service.errors import shown
 from service.settings import BUNDLED
 
 if TYPE_CHECKING:
-    from service.corpora.translations import Translators
+    from service.corpora.translations import OpenTranslators, Translators
     from service.documents.formats import FileFormat
 
 _Reading = Callable[[Path | None], TextReader]
@@ -158,7 +157,7 @@ def translate(
 def _translate_files(
     inputs: Sequence[_Input],
     output: Path | None,
-    opening: Callable[..., AbstractContextManager[Translators]],
+    opening: OpenTranslators,
     source: str,
     replaces: bool,
     failures: Failures,

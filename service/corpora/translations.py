@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeVar
 
 from service.documents.file_translator import FileJob, FileTranslator, OnProgress
@@ -61,6 +62,14 @@ class Translators(TextTranslators, Protocol):
         """As `submit`. `name`: its ending tells the format; `replaces`: also what the document has
         a translation of."""
         ...
+
+
+class OpenTranslators(Protocol):
+    """`translators_of` for languages and models."""
+
+    def __call__(
+        self, *, is_checked: bool = False, in_one_process: bool = False
+    ) -> AbstractContextManager[Translators]: ...
 
 
 def finished(begun: Future[_Result]) -> _Result:
