@@ -28,9 +28,9 @@ from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import KEPT_LOST, num_parted
-from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.latin import keeps_latin, lost_latin
+from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Version, leave
 from service.translation.text_work import raise_if_unwanted
@@ -45,15 +45,15 @@ class Assembly:
     def __init__(
         self,
         preparation: Preparation,
-        documents: Sequence[Document],
+        parsed_texts: Sequence[ParsedText],
         entries: Sequence[Entry],
         model: str,
         calibration: Calibration | None,
     ) -> None:
         """`entries`: of the sentences, in order; `calibration`: how to rate translations, if the
         pair was measured."""
-        self.work, self.documents, self.entries = preparation.work, documents, entries
-        self.sentences = [sentence for document in documents for sentence in document.sentences]
+        self.work, self.parsed_texts, self.entries = preparation.work, parsed_texts, entries
+        self.sentences = [sentence for parsed in parsed_texts for sentence in parsed.sentences]
         self.sources = [entry.source for entry in entries]
         """The sentences for the engine, in their order."""
         self.again: dict[int, Entry] = {}
@@ -89,36 +89,36 @@ class Assembly:
 
     def results(self) -> list[TranslationResult]:
         """One result for each text, when all sentences are read."""
-        pairs = zip(self.work.texts, self.documents, strict=True)
-        return [self._result(text, document) for text, document in pairs]
+        pairs = zip(self.work.texts, self.parsed_texts, strict=True)
+        return [self._result(text, parsed) for text, parsed in pairs]
 
-    def is_complete(self, unit: Sentence) -> bool:
-        """Whether a unit and the sentences in attributes of its tags are read."""
-        return all(needed in self._results for needed in (unit, *unit.attributes))
+    def is_complete(self, outer: Sentence) -> bool:
+        """Whether an outer sentence and the sentences in attributes of its tags are read."""
+        return all(needed in self._results for needed in (outer, *outer.attributes))
 
-    def rendered(self, unit: Sentence, rank: int = 0) -> list[TextPart]:
-        """The translation of a complete unit as it is written: the version of this rank, or the
-        last that a sentence has."""
+    def rendered(self, outer: Sentence, rank: int = 0) -> list[TextPart]:
+        """The translation of a complete outer sentence as it is written: the version of this rank,
+        or the last that a sentence has."""
         raise_if_unwanted()
         attributes = {
             sentence: render(sentence, self._version(sentence, rank), {})
-            for sentence in unit.attributes
+            for sentence in outer.attributes
         }
-        return render(unit, self._version(unit, rank), attributes)
+        return render(outer, self._version(outer, rank), attributes)
 
     def _version(self, sentence: Sentence, rank: int) -> Version:
         versions = self._results[sentence].versions
         return versions[min(rank, len(versions) - 1)]
 
-    def _result(self, text: Text, document: Document) -> TranslationResult:
-        results = [self._results[sentence] for sentence in document.sentences]
+    def _result(self, text: Text, parsed: ParsedText) -> TranslationResult:
+        results = [self._results[sentence] for sentence in parsed.sentences]
         coded = None
-        if document.is_one_sentence and isinstance(text, str):
+        if parsed.is_one_sentence and isinstance(text, str):
             texts = [version.text for version in results[0].versions]
         else:
             num_versions = max((len(result.versions) for result in results), default=1)
             versions = [
-                document.join([self.rendered(unit, rank) for unit in document.units])
+                parsed.join([self.rendered(outer, rank) for outer in parsed.outer_sentences])
                 for rank in range(num_versions)
             ]
             texts = [*map(plain_text, versions)]

@@ -38,9 +38,9 @@ from service.translation.prefixes import Prefixes
 from service.translation.second_translation import SecondTranslation
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals
 from service.translation.sentence.carriers import most_carriers
-from service.translation.sentence.document import Document, FlowCutter, Sentence
 from service.translation.sentence.emphasis import is_acronym
 from service.translation.sentence.entering import Entrance, Entry, has_odd_words
+from service.translation.sentence.parsed_text import FlowCutter, ParsedText, Sentence
 from service.translation.sentence.rare_capitals import without_rare_capitals
 from service.translation.sentence.umlauts import enter_umlauts
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
@@ -95,18 +95,18 @@ class Preparation:
         if prefixes := self._prefixes():
             prefixes.require_possible()
 
-    def prepare(self) -> tuple[list[Document], list[Entry]]:
-        """Take apart and tokenise the texts -> a document for each, and the entries of all their
-        sentences. Raises InvalidField if a prefix does not fit."""
-        documents = [self._parse(text) for text in self.work.texts]
-        sentences = [sentence for document in documents for sentence in document.sentences]
+    def prepare(self) -> tuple[list[ParsedText], list[Entry]]:
+        """Take apart and tokenise the texts -> each taken apart, and the entries of all sentences.
+        Raises InvalidField if a prefix does not fit."""
+        parsed_texts = [self._parse(text) for text in self.work.texts]
+        sentences = [sentence for parsed in parsed_texts for sentence in parsed.sentences]
         prefixes = self._prefixes()
         if prefixes is None:
-            return documents, [self._entrance.enter(sentence, ()) for sentence in sentences]
+            return parsed_texts, [self._entrance.enter(sentence, ()) for sentence in sentences]
         prefixes.require_few(len(sentences))
         entries = [self._begun(one, prefixes, number) for number, one in enumerate(sentences)]
         prefixes.require_room((len(entry.source.ids), entry.source.prefix) for entry in entries)
-        return documents, entries
+        return parsed_texts, entries
 
     def _begun(self, sentence: Sentence, prefixes: Prefixes, number: int) -> Entry:
         """A sentence that enters with its prefix, whose kept strings get carriers, too."""
@@ -123,26 +123,26 @@ class Preparation:
             return None
         return Prefixes(self.tokenizer, self.work, start, self._limits.max_target_tokens)
 
-    def _parse(self, text: Text) -> Document:
-        """The text's document. Between a language and itself nothing is translated."""
+    def _parse(self, text: Text) -> ParsedText:
+        """The text taken apart. Between a language and itself nothing is translated."""
         raise_if_unwanted()
         work = self.work
         if work.source == work.target:
             parts = text.parts if isinstance(text, CodedText) else [text]
-            return Document(parts if work.source != SIMPLIFIED else map(self._in_script, parts))
+            return ParsedText(parts if work.source != SIMPLIFIED else map(self._in_script, parts))
         if isinstance(text, CodedText):
-            return Document(self._cutter.items(coded_flows(text, self._find_kept)))
+            return ParsedText(self._cutter.items(coded_flows(text, self._find_kept)))
         if work.job.format != "text" and _is_written_as_html(text, work.job.format):
             is_auto = work.job.format == "auto"
             page = take_apart(text, self._find_kept, work.job.target, has_paragraphs=is_auto)
-            return Document(self._cutter.items(page))
+            return ParsedText(self._cutter.items(page))
         if "、" in text and is_spaced(work.target) and not is_spaced(work.source):
             text = _NUMBERED.sub(r"\1. ", text)
         if self._is_plain(text):
-            return Document([Sentence(text, is_plain=not work.is_traditional)])
+            return ParsedText([Sentence(text, is_plain=not work.is_traditional)])
         joins_lines = work.job.split_sentences is not True
         flow = text_flow(text, self._find_kept, joins_lines, is_spaced(work.source))
-        return Document(self._cutter.items([flow]))
+        return ParsedText(self._cutter.items([flow]))
 
     def _is_plain(self, text: str) -> bool:
         """Whether the text is one sentence that fits, with nothing that needs a stage but the terms

@@ -22,7 +22,7 @@ from service.translation.checks.differences import Check
 from service.translation.confidence import WordConfidence
 from service.translation.language.detection import Detection
 from service.translation.markup.coded_text import CodedText, Text
-from service.translation.sentence.document import Sentence
+from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.stages import Version
 
 

@@ -18,9 +18,9 @@ from service.translation.job import ModelJob
 from service.translation.markup.flow import MARK
 from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.carriers import Carriers
-from service.translation.sentence.document import Sentence
 from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import find_latin, keeps_latin
+from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Version
 from service.translation.sentence.terms import spelled

@@ -25,7 +25,7 @@ from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
 from service.translation.markup.coded_text import TextPart, plain_text
 from service.translation.results import TextPiece
-from service.translation.sentence.document import Document
+from service.translation.sentence.parsed_text import ParsedText
 from service.translation.sentence.rendering import escape
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ class JobStream:
     def __init__(self, assembly: Assembly, tokenizer: Tokenizer, read: Read) -> None:
         self._assembly, self._read = assembly, read
         self._texts = [
-            _StreamedText(place, document, tokenizer)
-            for place, document in zip(assembly.work.places, assembly.documents, strict=True)
+            _StreamedText(place, parsed, tokenizer)
+            for place, parsed in zip(assembly.work.places, assembly.parsed_texts, strict=True)
         ]
-        self._owners = [text for text in self._texts for _ in text.document.sentences]
+        self._owners = [text for text in self._texts for _ in text.parsed.sentences]
 
     async def pieces(self, updates: AsyncIterator[Update]) -> AsyncGenerator[TextPiece]:
         """The pieces, text by text in order; raises the first error of a sentence."""
@@ -73,10 +73,10 @@ class JobStream:
             text.assembler.grow(number, update.ids)
         if update.outcome is not None:
             await self._read(self._assembly, update.index, update.outcome)
-            unit = text.units[sentence]
-            if self._assembly.is_complete(unit):
-                rendered = plain_text(self._assembly.rendered(unit))
-                text.assembler.finish(text.numbers[unit], rendered)
+            outer = text.outer_of[sentence]
+            if self._assembly.is_complete(outer):
+                rendered = plain_text(self._assembly.rendered(outer))
+                text.assembler.finish(text.numbers[outer], rendered)
 
 
 @contextlib.asynccontextmanager
@@ -127,16 +127,21 @@ async def let_others_run(turns: Iterator[int]) -> None:
 
 
 class _StreamedText:
-    """One text of the job. A unit is sent when it and the attributes of its tags are read."""
+    """One text of the job. An outer sentence is sent when it and the attributes of its tags are
+    read."""
 
-    def __init__(self, place: int, document: Document, tokenizer: Tokenizer) -> None:
-        self.document = document
-        self.numbers = {unit: number for number, unit in enumerate(document.units)}
-        self.units = {
-            sentence: unit for unit in document.units for sentence in (unit, *unit.attributes)
+    def __init__(self, place: int, parsed: ParsedText, tokenizer: Tokenizer) -> None:
+        self.parsed = parsed
+        self.numbers = {outer: number for number, outer in enumerate(parsed.outer_sentences)}
+        self.outer_of = {
+            sentence: outer
+            for outer in parsed.outer_sentences
+            for sentence in (outer, *outer.attributes)
         }
-        decoders = [_EscapingDecoder(tokenizer.stream(), unit.escapes) for unit in document.units]
-        self.assembler = StreamAssembler(place, document.gaps, decoders)
+        decoders = [
+            _EscapingDecoder(tokenizer.stream(), outer.escapes) for outer in parsed.outer_sentences
+        ]
+        self.assembler = StreamAssembler(place, parsed.gaps, decoders)
 
 
 class _EscapingDecoder:

@@ -20,7 +20,6 @@ from service.translation.sentence.abbreviations import (
 )
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
-from service.translation.sentence.document import Sentence
 from service.translation.sentence.emphasis import (
     NOUNS_IN_CAPITALS,
     CapitalWord,
@@ -29,6 +28,7 @@ from service.translation.sentence.emphasis import (
 )
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.ordinals import enter_ordinals
+from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.script import Script, enter_script

@@ -9,7 +9,7 @@ from service.translation.alignment import AlignmentLink
 from service.translation.markup.coded_text import TextPart
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import place_tags
-from service.translation.sentence.document import Sentence
+from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.stages import Version
 
 

@@ -22,8 +22,8 @@ from service.translation.job import ModelJob
 from service.translation.language.segmentation import cut_text, is_spaced
 from service.translation.preparation import Preparation
 from service.translation.sentence.capitals import in_capitals, in_sentence_case
-from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.entering import Entry
+from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.text_work import text_work
 
 if TYPE_CHECKING:
@@ -85,18 +85,18 @@ class NextWordFinder:
         for a prefix that is too long."""
         prepare = functools.partial(self._prepare, work, prefix)
         size = len(work.texts[0]) + len(prefix)
-        document, entries, place = await text_work(size, prepare, work.job.ticket)
-        if not document.sentences:
+        parsed, entries, place = await text_work(size, prepare, work.job.ticket)
+        if not parsed.sentences:
             return NextWords([], 1.0, 0)
-        sentence, entry = document.sentences[place.number], entries[place.number]
+        sentence, entry = parsed.sentences[place.number], entries[place.number]
         end, starts = await self._starts(work, entry.source, count)
-        later = [one.read() for one in document.sentences[place.number + 1 :]]
+        later = [one.read() for one in parsed.sentences[place.number + 1 :]]
         job = dataclasses.replace(work.job, prefixes=(), ticket=work.job.ticket.admitted())
         outcomes, translations = await asyncio.gather(
             self.engine.translate([start.sentence for start in starts], job.ticket),
             self.translate(dataclasses.replace(work, job=job, texts=later)),
         )
-        gaps = document.gaps[place.number + 1 :]
+        gaps = parsed.gaps[place.number + 1 :]
         rest = "".join(a + b for a, b in zip(gaps, [*translations, ""], strict=True))
         carried = _carried(sentence, entry)
         has_spaces = is_spaced(work.target)
@@ -108,18 +108,18 @@ class NextWordFinder:
         ]
         return NextWords(_distinct(found)[:count], end, place.number)
 
-    def _prepare(self, work: ModelJob, prefix: str) -> tuple[Document, Sequence[Entry], _Place]:
-        (document,), entries = self.preparation(work).prepare()
-        place = _locate(prefix, work.target, len(document.sentences))
-        if not document.sentences:
-            return document, entries, place
-        sentence = document.sentences[place.number]
+    def _prepare(self, work: ModelJob, prefix: str) -> tuple[ParsedText, Sequence[Entry], _Place]:
+        (parsed,), entries = self.preparation(work).prepare()
+        place = _locate(prefix, work.target, len(parsed.sentences))
+        if not parsed.sentences:
+            return parsed, entries, place
+        sentence = parsed.sentences[place.number]
         part = place.part.rstrip()
         if sentence.is_in_capitals:
             part = in_sentence_case(part)
         job = dataclasses.replace(work.job, prefixes=[*[""] * place.number, part])
-        (document,), entries = self.preparation(dataclasses.replace(work, job=job)).prepare()
-        return document, entries, place
+        (parsed,), entries = self.preparation(dataclasses.replace(work, job=job)).prepare()
+        return parsed, entries, place
 
     async def _starts(
         self, work: ModelJob, sentence: SourceSentence, count: int

@@ -6,7 +6,7 @@ import pytest
 
 from service.translation.markup.flow import MARK, Kept
 from service.translation.second_translation import num_parted
-from service.translation.sentence.document import Sentence
+from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.stages import Version
 
 

@@ -21,9 +21,9 @@ from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.sentence.abbreviations import enter_abbreviations, enter_gendered
 from service.translation.sentence.capitals import enter_capitals, enter_title, is_title
-from service.translation.sentence.document import Document, Sentence
 from service.translation.sentence.emphasis import enter_emphasis
 from service.translation.sentence.entering import Entry
+from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rare_capitals import enter_rare_capitals
 from service.translation.sentence.slashes import enter_slashes
 from service.translation.sentence.stages import Stage, Version, leave
@@ -89,12 +89,12 @@ def prepared(
     limits: SentenceLimits = LIMITS,
     pair: tuple[str, str] = ("en", "de"),
     **fields: object,
-) -> tuple[Document, list[Entry]]:
+) -> tuple[ParsedText, list[Entry]]:
     glossary = Glossary(TERMS) if has_terms else None
     job = TranslationJob([text], *pair, glossary=glossary, **fields)
     work = ModelJob(job, [text], [0], *pair, DecodingOptions())
-    (document,), entries = Preparation(TOKENIZERS[reserved], limits, work).prepare()
-    return document, entries
+    (parsed,), entries = Preparation(TOKENIZERS[reserved], limits, work).prepare()
+    return parsed, entries
 
 
 def described(sentence: Sentence) -> tuple[object, ...]:
@@ -117,8 +117,8 @@ def linked(version: Version, text: str) -> list[tuple[str, str]]:
 def test_what_enters_leaves_as_it_was(
     text: str, reserved: int, has_terms: bool, pair: tuple[str, str]
 ) -> None:
-    document, entries = prepared(text, reserved, has_terms=has_terms, pair=pair)
-    for sentence, entry in zip(document.sentences, entries, strict=True):
+    parsed, entries = prepared(text, reserved, has_terms=has_terms, pair=pair)
+    for sentence, entry in zip(parsed.sentences, entries, strict=True):
         version = leave(entry.stages, to_itself(entry.text))
         assert version is not None
         whole = sentence.text.upper() if sentence.is_in_capitals else sentence.text
@@ -188,8 +188,8 @@ def test_german_nouns_keep_a_capital() -> None:
 
 def test_a_word_in_capitals_that_is_no_usual_one_stays() -> None:
     for text in ("NY", "IKEA", "WEBVTT!"):
-        document, entries = prepared(text)
-        assert (document.gaps, entries) == ([text], [])
+        parsed, entries = prepared(text)
+        assert (parsed.gaps, entries) == ([text], [])
     (entry,) = prepared("STOP!")[1]
     assert (entry.text, entry.is_title) == ("stop!", False)
 

@@ -1,4 +1,4 @@
-"""A text taken apart: sentences with the places of their tags and kept strings, and what stands
+"""Parsed texts: sentences with the places of their tags and kept strings, and what stands
 between them."""
 
 from __future__ import annotations
@@ -60,23 +60,24 @@ class Sentence:
         return "".join(part for pair in zip(parts, kept, strict=True) for part in pair)
 
 
-class Document:
-    """One text as items in order. Without sentences its translation is the text itself."""
+class ParsedText:
+    """One text as items in order, of which some are outer sentences. Without sentences its
+    translation is the text itself."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._gaps: list[list[TextPart]] = [[]]
-        self.units: list[Sentence] = []
+        self.outer_sentences: list[Sentence] = []
         for item in items:
             if isinstance(item, Sentence):
-                self.units.append(item)
+                self.outer_sentences.append(item)
                 self._gaps.append([])
             elif item:
                 self._gaps[-1].append(item)
-        tagged = (unit for unit in self.units if unit.tags)
-        attributes = [sentence for unit in tagged for sentence in unit.attributes]
-        self.sentences = [*self.units, *attributes]
-        """All sentences to translate: those between the gaps, then those in attributes of tags
-        within the former."""
+        tagged = (outer for outer in self.outer_sentences if outer.tags)
+        attributes = [sentence for outer in tagged for sentence in outer.attributes]
+        self.sentences = [*self.outer_sentences, *attributes]
+        """All sentences to translate: the outer ones, which are between the gaps, then those in
+        attributes of their tags."""
 
     @property
     def is_one_sentence(self) -> bool:
@@ -88,13 +89,16 @@ class Document:
 
     @property
     def gaps(self) -> Sequence[str]:
-        """The text before each unit's translation, and after the last."""
+        """The text before each outer translation, and after the last."""
         return [*map(plain_text, self._gaps)]
 
     def join(self, translations: Sequence[Sequence[TextPart]]) -> list[TextPart]:
-        """Replace each unit by its translation. Raises ValueError unless there is one for each."""
-        if len(translations) != len(self.units):
-            raise ValueError(f"{len(translations)} translations for {len(self.units)} sentences")
+        """Replace each outer sentence by its translation. Raises ValueError unless there is one for
+        each."""
+        if len(translations) != len(self.outer_sentences):
+            raise ValueError(
+                f"{len(translations)} translations for {len(self.outer_sentences)} sentences"
+            )
         joined = [*self._gaps[0]]
         for translation, gap in zip(translations, self._gaps[1:], strict=True):
             joined += translation
