@@ -32,7 +32,7 @@ from service.translation.sentence.entering import Entry
 from service.translation.sentence.latin import keeps_latin, lost_latin
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rendering import read, read_links, render
-from service.translation.sentence.stages import Version, leave
+from service.translation.sentence.stages import Draft, leave
 from service.translation.text_work import raise_if_unwanted
 
 _JOINED = re.compile(rf"{MARK} ?(?={MARK})")
@@ -97,32 +97,32 @@ class Assembly:
         return all(needed in self._results for needed in (outer, *outer.attributes))
 
     def rendered(self, outer: Sentence, rank: int = 0) -> list[TextPart]:
-        """The translation of a complete outer sentence as it is written: the version of this rank,
+        """The translation of a complete outer sentence as it is written: the draft of this rank,
         or the last that a sentence has."""
         raise_if_unwanted()
         attributes = {
-            sentence: render(sentence, self._version(sentence, rank), {})
+            sentence: render(sentence, self._draft(sentence, rank), {})
             for sentence in outer.attributes
         }
-        return render(outer, self._version(outer, rank), attributes)
+        return render(outer, self._draft(outer, rank), attributes)
 
-    def _version(self, sentence: Sentence, rank: int) -> Version:
-        versions = self._results[sentence].versions
-        return versions[min(rank, len(versions) - 1)]
+    def _draft(self, sentence: Sentence, rank: int) -> Draft:
+        drafts = self._results[sentence].drafts
+        return drafts[min(rank, len(drafts) - 1)]
 
     def _result(self, text: Text, parsed: ParsedText) -> TranslationResult:
         results = [self._results[sentence] for sentence in parsed.sentences]
         coded = None
         if parsed.is_one_sentence and isinstance(text, str):
-            texts = [version.text for version in results[0].versions]
+            texts = [draft.text for draft in results[0].drafts]
         else:
-            num_versions = max((len(result.versions) for result in results), default=1)
-            versions = [
+            num_drafts = max((len(result.drafts) for result in results), default=1)
+            translations = [
                 parsed.join([self.rendered(outer, rank) for outer in parsed.outer_sentences])
-                for rank in range(num_versions)
+                for rank in range(num_drafts)
             ]
-            texts = [*map(plain_text, versions)]
-            coded = CodedText.of(versions[0]) if isinstance(text, CodedText) else None
+            texts = [*map(plain_text, translations)]
+            coded = CodedText.of(translations[0]) if isinstance(text, CodedText) else None
         best, *others = _without_likes(texts) if len(texts) > 1 else texts
         return TranslationResult(
             text=best,
@@ -146,37 +146,37 @@ class Assembly:
         if outcome.error is not None:
             raise outcome.error
         hypotheses = outcome.hypotheses
-        versions = list(self._versions(sentence, entry, hypotheses))
+        drafts = list(self._drafts(sentence, entry, hypotheses))
         ranks = list(range(len(hypotheses)))
-        faults = _faults(sentence, versions if is_again else versions[:1], self.work)
+        faults = _faults(sentence, drafts if is_again else drafts[:1], self.work)
         if is_again:
             ranks.sort(key=lambda rank: faults[rank])
         first, job = ranks[0], self.work.job
-        best, version = hypotheses[first], versions[first]
-        version = version or self._completed(sentence, entry, best)
-        others = (versions[rank] for rank in ranks[1 : self.work.options.n_best])
-        rated = self._confidence(sentence, version, best) if job.is_aligned else None
+        best, draft = hypotheses[first], drafts[first]
+        draft = draft or self._completed(sentence, entry, best)
+        others = (drafts[rank] for rank in ranks[1 : self.work.options.n_best])
+        rated = self._confidence(sentence, draft, best) if job.is_aligned else None
         return SentenceResult(
             sentence=sentence,
-            versions=[version, *(one for one in others if one is not None)],
+            drafts=[draft, *(one for one in others if one is not None)],
             faults=faults[first],
             source=sentence.read(),
-            target=read(sentence, version),
+            target=read(sentence, draft),
             ids=best.ids,
             tokens=self._tokenizer.pieces(best.ids),
             log_probs=best.log_probs,
             score=best.score,
             finish_reason=best.finish_reason,
             times=outcome,
-            alignment=list(read_links(sentence, version)) if job.is_aligned else [],
+            alignment=list(read_links(sentence, draft)) if job.is_aligned else [],
             confidence=rated.sentence if rated else None,
             words=rated.words if rated else None,
-            checks=self._checks(sentence, version, best) if job.is_checked else [],
+            checks=self._checks(sentence, draft, best) if job.is_checked else [],
         )
 
-    def _versions(
+    def _drafts(
         self, sentence: Sentence, entry: Entry, hypotheses: Sequence[Hypothesis]
-    ) -> Iterator[Version | None]:
+    ) -> Iterator[Draft | None]:
         """The hypotheses, None for those that are empty, or lost or doubled a kept string. Only the
         best is aligned: the others take over its links."""
         best = hypotheses[0]
@@ -189,17 +189,17 @@ class Assembly:
             elif best.attention is not None:
                 links = best_links = self._links(entry.text, target, best)
             is_lost = not target.strip() or (bool(sentence.kept) and entry.carriers is None)
-            version = Version(target, links)
-            yield None if is_lost else leave(entry.stages, version) if entry.stages else version
+            draft = Draft(target, links)
+            yield None if is_lost else leave(entry.stages, draft) if entry.stages else draft
 
-    def _completed(self, sentence: Sentence, entry: Entry, best: Hypothesis) -> Version:
+    def _completed(self, sentence: Sentence, entry: Entry, best: Hypothesis) -> Draft:
         """The translation with each kept string once; the sentence itself if that is empty."""
         target = self._tokenizer.decode(best.ids)
         if not target.strip():
             return _untranslated(sentence)
         completed = entry.carriers.completed(target) if entry.carriers else target
         links = self._links(entry.text, target, best) if completed == target else ()
-        return leave(entry.stages, Version(completed, links)) or _untranslated(sentence)
+        return leave(entry.stages, Draft(completed, links)) or _untranslated(sentence)
 
     def _links(self, text: str, target: str, hypothesis: Hypothesis) -> Sequence[AlignmentLink]:
         """The words that translate each other, if the sentence was aligned."""
@@ -223,53 +223,53 @@ class Assembly:
         return links_of_alternative(text, known, links, other_text, others)
 
     def _confidence(
-        self, sentence: Sentence, version: Version, best: Hypothesis
+        self, sentence: Sentence, draft: Draft, best: Hypothesis
     ) -> SentenceConfidence | None:
         """The confidence of a sentence that reads as the network wrote it; None if the pair is not
         calibrated."""
         written = self._tokenizer.decode(best.ids)
-        is_as_written = version.text.casefold() == written.casefold()
+        is_as_written = draft.text.casefold() == written.casefold()
         if self._calibration is None or sentence.is_in_capitals or not is_as_written:
             return None
         return rate(
             self._calibration,
-            version.text,
+            draft.text,
             self._tokenizer.target_spans(best.ids),
             best.log_probs,
             len(self._tokenizer.source_spans(sentence.text, self.work.target, self.work.source)),
         )
 
-    def _checks(self, sentence: Sentence, version: Version, best: Hypothesis) -> list[Check]:
-        target = read(sentence, version)
+    def _checks(self, sentence: Sentence, draft: Draft, best: Hypothesis) -> list[Check]:
+        target = read(sentence, draft)
         found = check_sentence(
             sentence.read(),
             target,
             (self.work.source, self.work.target),
-            _tags(sentence, version),
+            _tags(sentence, draft),
             is_complete=best.finish_reason == "stop",
         )
-        words = omitted(sentence.text, version.links, self.work.source)
-        more = check_terms(version.lost), check_omitted(words)
+        words = omitted(sentence.text, draft.links, self.work.source)
+        more = check_terms(draft.lost), check_omitted(words)
         return [*found, *(check for check in more if check)]
 
 
-def _tags(sentence: Sentence, version: Version) -> tuple[str, str]:
+def _tags(sentence: Sentence, draft: Draft) -> tuple[str, str]:
     """What a sentence with tags and its translation are written with."""
     if not sentence.tags:
         return "", ""
     written = [*sentence.tag_items, *(kept.written for kept in sentence.kept)]
     tags = [item for items in written for item in items if isinstance(item, str)]
     return "".join(tags), plain_text(
-        render(sentence, version, dict.fromkeys(sentence.attributes, ()))
+        render(sentence, draft, dict.fromkeys(sentence.attributes, ()))
     )
 
 
-def _untranslated(sentence: Sentence) -> Version:
+def _untranslated(sentence: Sentence) -> Draft:
     links = [AlignmentLink(*word, *word, 1.0) for word in words(sentence.text, ())]
-    return Version(sentence.text, links, range(len(sentence.kept)))
+    return Draft(sentence.text, links, range(len(sentence.kept)))
 
 
-def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJob) -> list[float]:
+def _faults(sentence: Sentence, drafts: Sequence[Draft | None], work: ModelJob) -> list[float]:
     """How much each translation lost: terms, Latin words if it keeps them, words between kept
     strings, numbers before units, dates, and numbers that only one side has, lost ones twice;
     KEPT_LOST if a kept string was lost or doubled."""
@@ -277,19 +277,19 @@ def _faults(sentence: Sentence, versions: Sequence[Version | None], work: ModelJ
     has_numbers = has_digits(sentence.text) or NUMERAL.search(sentence.text) is not None
     numbers = find_numbers(sentence.text) if has_numbers else None
     faults = []
-    for version in versions:
-        if version is None:
+    for draft in drafts:
+        if draft is None:
             faults.append(KEPT_LOST)
             continue
-        num_faults = 2 * len(version.lost)
+        num_faults = 2 * len(draft.lost)
         if sentence.kept:
-            num_faults += max(0, _num_joined(version.text) - _num_joined(sentence.text))
-            num_faults += num_parted(sentence, version)
+            num_faults += max(0, _num_joined(draft.text) - _num_joined(sentence.text))
+            num_faults += num_parted(sentence, draft)
         if has_latin:
-            num_faults += 2 * lost_latin(sentence.text, version.text)
+            num_faults += 2 * lost_latin(sentence.text, draft.text)
         if numbers is not None:
-            lost, added = unmatched(numbers, find_numbers(version.text))
-            dates = lost_dates(sentence.text, version.text, (work.source, work.target))
+            lost, added = unmatched(numbers, find_numbers(draft.text))
+            dates = lost_dates(sentence.text, draft.text, (work.source, work.target))
             num_faults += 2 * len(lost) + len(added) + 2 * len(dates)
         faults.append(num_faults)
     return faults
@@ -310,9 +310,9 @@ def _title_doubts(result: SentenceResult) -> tuple[float, float]:
     return result.faults, -sum(log_probs) / max(1, len(log_probs))
 
 
-def _without_likes(versions: Iterable[str]) -> Iterable[str]:
-    """The versions in their order, without those that differ from an earlier one in spaces only."""
+def _without_likes(texts: Iterable[str]) -> Iterable[str]:
+    """The texts in their order, without those that differ from an earlier one in spaces only."""
     found: dict[str, str] = {}
-    for version in versions:
-        found.setdefault("".join(version.split()), version)
+    for text in texts:
+        found.setdefault("".join(text.split()), text)
     return found.values()

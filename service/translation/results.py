@@ -23,7 +23,7 @@ from service.translation.confidence import WordConfidence
 from service.translation.language.detection import Detection
 from service.translation.markup.coded_text import CodedText, Text
 from service.translation.sentence.parsed_text import Sentence
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,11 @@ class SentenceDetail:
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceResult(SentenceDetail):
-    """`versions`: the translations of the sentence with marks, best first; `faults`: what the best
+    """`drafts`: the translations of the sentence with marks, best first; `faults`: what the best
     one lost, 0 for nothing."""
 
     sentence: Sentence
-    versions: Sequence[Version]
+    drafts: Sequence[Draft]
     faults: float
 
 

@@ -22,7 +22,7 @@ from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import find_latin, keeps_latin
 from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.replaced import Replacement
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 from service.translation.sentence.terms import spelled
 from service.translation.sentence_encoder import SentenceEncoder
 
@@ -115,15 +115,15 @@ def _overlaps(amount: Replacement, others: Iterable[Replacement]) -> bool:
     return any(other.start < amount.end and amount.start < other.end for other in others)
 
 
-def num_parted(sentence: Sentence, version: Version) -> int:
+def num_parted(sentence: Sentence, draft: Draft) -> int:
     """How many units, or currency signs after a number, have no number before them in the
     translation."""
     if not (measured := [*_MEASURED.finditer(sentence.text)]):
         return 0
     marks = [one.end() - 1 for one in measured if _is_kept(sentence, one.end() - 1, _MEASURE)]
     wanted = {sentence.text.count(MARK, 0, mark) for mark in marks}
-    whole = (version.text.count(MARK, 0, one.end() - 1) for one in _MEASURED.finditer(version.text))
-    return len(wanted.difference(version.order[place] for place in whole))
+    whole = (draft.text.count(MARK, 0, one.end() - 1) for one in _MEASURED.finditer(draft.text))
+    return len(wanted.difference(draft.order[place] for place in whole))
 
 
 def _is_kept(sentence: Sentence, offset: int, pattern: regex.Pattern[str]) -> bool:

@@ -17,7 +17,7 @@ from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.hours import find_hours
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.scaled import find_scaled
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 from service.translation.sentence.weekdays import DAYS, find_days
 
 _AS_DAY = (
@@ -227,11 +227,11 @@ class Spelled:
     _numbers: Mapping[Span, str]
     _written: Replaced
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation. If it copies all the words, they are abbreviations again; numbers only
         if it copies the text."""
-        copied = Replaced(version.text, self._copies(version.text))
-        return version.replaced(copied, self._written)
+        copied = Replaced(draft.text, self._copies(draft.text))
+        return draft.replaced(copied, self._written)
 
     def _copies(self, target: str) -> list[Replacement]:
         if target == self.text:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 _WORD = regex.compile(r"[\p{L}\p{M}'’]+")
 _TITLE = regex.compile(
@@ -30,18 +30,18 @@ class Capitals(NamedTuple):
 
     text: str
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation in capitals."""
-        text = in_capitals(version.text)
-        if len(text) == len(version.text):
-            return version._replace(text=text)
-        lengths = (len(in_capitals(char)) for char in version.text)
+        text = in_capitals(draft.text)
+        if len(text) == len(draft.text):
+            return draft._replace(text=text)
+        lengths = (len(in_capitals(char)) for char in draft.text)
         moved = [0, *itertools.accumulate(lengths)]
         links = [
             link._replace(target_start=moved[link.target_start], target_end=moved[link.target_end])
-            for link in version.links
+            for link in draft.links
         ]
-        return version._replace(text=text, links=links)
+        return draft._replace(text=text, links=links)
 
 
 class Title(NamedTuple):
@@ -50,9 +50,9 @@ class Title(NamedTuple):
     text: str
     written: str
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation with a capital as first letter, or in capitals, as the title was."""
-        return version._replace(text=match_case(version.text, self.written))
+        return draft._replace(text=match_case(draft.text, self.written))
 
 
 def enter_capitals(text: str, count: Callable[[str], int] | None = None) -> Capitals:

@@ -20,7 +20,7 @@ from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
 from service.translation.placeholders import KeptStrings, occurs
 from service.translation.sentence.replaced import Replaced, Replacement
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
 _MOST_NUMBERS = 6
@@ -55,11 +55,11 @@ class Carriers:
         """The text with marks."""
         return self._marked.text
 
-    def leave(self, version: Version) -> Version | None:
+    def leave(self, draft: Draft) -> Draft | None:
         """The translation with marks and numbers for the carriers; None if the carrier of a mark is
         lost, doubled or broken, or if a kept string stands beside its mark, and not in the source.
         """
-        target = version.text
+        target = draft.text
         matches = list(_pattern(self.spellings).finditer(target))
         slots = [self._slots[self.spellings.index(match.group())] for match in matches]
         marks = [slot for slot in self._slots if MARK in slot.new]
@@ -83,11 +83,11 @@ class Carriers:
         if self._has_more(marked.text):
             return None
         moved = [
-            *moved_links(version.links, self._marked, marked),
+            *moved_links(draft.links, self._marked, marked),
             *_slot_links(slots, replacements, marked),
         ]
         order = [marks.index(slot) for slot in found]
-        return version._replace(text=marked.text, links=moved, order=order)
+        return draft._replace(text=marked.text, links=moved, order=order)
 
     def carried(self, prefix: str) -> str:
         """The beginning of a translation with the carriers of the kept strings that it has."""

@@ -23,7 +23,7 @@ from service.translation.sentence.capitals import (
     match_case,
 )
 from service.translation.sentence.replaced import Replaced, Replacement
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 _RUN = regex.compile(
     r"(?<![\p{L}\p{M}\p{N}_'’&/.$%@#<\[=\\+-])\p{Lu}{2,}+(?: \p{Lu}{2,}+){0,9}+"
@@ -68,10 +68,10 @@ class Emphasis:
     text: str
     _words: frozenset[Span]
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation with capitals where it translates these words."""
         best: dict[Span, AlignmentLink] = {}
-        for link in version.links:
+        for link in draft.links:
             span = Span(link.source_start, link.source_end)
             if span in self._words and (span not in best or link.weight > best[span].weight):
                 best[span] = link
@@ -79,9 +79,9 @@ class Emphasis:
         capitals: list[Replacement] = []
         for span in sorted(emphasised):  # an abbreviation is inside the word that it begins
             if not capitals or span.start >= capitals[-1].end:
-                capitals.append(Replacement(*span, in_capitals(version.text[slice(*span)])))
-        replaced = Replaced(version.text, capitals)
-        return version.replaced(replaced)
+                capitals.append(Replacement(*span, in_capitals(draft.text[slice(*span)])))
+        replaced = Replaced(draft.text, capitals)
+        return draft.replaced(replaced)
 
 
 class CapitalWord(Capitals):

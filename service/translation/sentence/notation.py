@@ -10,7 +10,7 @@ import regex
 
 from service.translation.sentence.amounts import localised
 from service.translation.sentence.replaced import Replaced, Replacement
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 _NUMBER = regex.compile(
     r"(?<![\p{L}\d.,:/_#]|[\p{L}\d]-|\p{L}\(-?|v\.|(?i:version )-?)(?P<before>(?<=[$€£¥±×−]\s?|⟧"
@@ -32,17 +32,17 @@ class Notation:
     text: str
     _written: Mapping[str, str]
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation with the numbers that it copies as its language writes them."""
-        if version.text == self.text:
-            return version
+        if draft.text == self.text:
+            return draft
         any_of = "|".join(map(regex.escape, self._written))
         copy = regex.compile(rf"(?<![\p{{L}}\d.,])(?:{any_of})(?![\p{{L}}\d]|[.,]\d)")
-        copies = copy.finditer(version.text)
+        copies = copy.finditer(draft.text)
         changed = Replaced(
-            version.text, [Replacement(*one.span(), self._written[one.group()]) for one in copies]
+            draft.text, [Replacement(*one.span(), self._written[one.group()]) for one in copies]
         )
-        return version.replaced(changed)
+        return draft.replaced(changed)
 
 
 def enter_notation(text: str, pair: tuple[str, str]) -> Notation | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import regex
 
 from service.translation.sentence.replaced import Replaced, Replacement
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 _ORDINAL = {
     "de": regex.compile(r"\d\.\s"),
@@ -24,13 +24,13 @@ class Ordinals:
 
     text: str
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation with the ending that each number has."""
-        wrong = [one for one in _WRITTEN.finditer(version.text) if one["ending"] != _ending(one)]
+        wrong = [one for one in _WRITTEN.finditer(draft.text) if one["ending"] != _ending(one)]
         right = Replaced(
-            version.text, [Replacement(*one.span("ending"), _ending(one)) for one in wrong]
+            draft.text, [Replacement(*one.span("ending"), _ending(one)) for one in wrong]
         )
-        return version.replaced(right)
+        return draft.replaced(right)
 
 
 def enter_ordinals(text: str, pair: tuple[str, str]) -> Ordinals | None:

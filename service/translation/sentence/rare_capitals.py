@@ -12,7 +12,7 @@ import regex
 
 from service.translation.language.short_texts import ShortTexts
 from service.translation.sentence.capitals import in_small_letters
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
@@ -32,11 +32,11 @@ class RareCapitals:
     text: str
     _written: str
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation, of the same length."""
         written = self._written_words()
-        text = _WORD.sub(lambda word: next(written.get(word[0], iter(())), word[0]), version.text)
-        return version._replace(text=text)
+        text = _WORD.sub(lambda word: next(written.get(word[0], iter(())), word[0]), draft.text)
+        return draft._replace(text=text)
 
     def _written_words(self) -> dict[str, Iterator[str]]:
         """How the source writes each word that it writes otherwise than the network reads it, in

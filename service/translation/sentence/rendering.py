@@ -10,12 +10,12 @@ from service.translation.markup.coded_text import TextPart
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import place_tags
 from service.translation.sentence.parsed_text import Sentence
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 
 def render(
     sentence: Sentence,
-    translation: Version,
+    translation: Draft,
     attributes: Mapping[Sentence, Sequence[TextPart]],
 ) -> list[TextPart]:
     """The translation as it is written; `attributes`: the rendered sentences in attributes of the
@@ -25,7 +25,7 @@ def render(
     return [*_parts(sentence, translation, attributes)]
 
 
-def read(sentence: Sentence, translation: Version) -> str:
+def read(sentence: Sentence, translation: Draft) -> str:
     """The translation as a reader sees it, without tags and escapes."""
     if not sentence.kept:
         return translation.text
@@ -34,7 +34,7 @@ def read(sentence: Sentence, translation: Version) -> str:
     return "".join(part for pair in zip(parts, kept, strict=True) for part in pair)
 
 
-def read_links(sentence: Sentence, translation: Version) -> Sequence[AlignmentLink]:
+def read_links(sentence: Sentence, translation: Draft) -> Sequence[AlignmentLink]:
     """The translation's links, in offsets of the sentence and the translation as they read; what
     reads as nothing has none."""
     if not sentence.kept:
@@ -66,7 +66,7 @@ def escape(text: str, escapes: Mapping[str, TextPart]) -> list[TextPart]:
 
 def _parts(
     sentence: Sentence,
-    translation: Version,
+    translation: Draft,
     attributes: Mapping[Sentence, Sequence[TextPart]],
 ) -> Iterator[TextPart]:
     text = translation.text

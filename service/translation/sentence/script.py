@@ -13,7 +13,7 @@ import regex
 
 from service.translation.language import chinese
 from service.translation.sentence.replaced import Replaced, Replacement
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 _HAN = regex.compile(r"\p{Han}+")
 _CONTEXT = 4
@@ -31,12 +31,12 @@ class Script:
     """Where the network's text is in what is written."""
     _is_traditional: bool
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation in the target's characters; what it copies is as the source writes it."""
-        copies = [] if self._is_traditional else [*self._copies(version.text)]
-        copied = Replaced(version.text, copies)
+        copies = [] if self._is_traditional else [*self._copies(draft.text)]
+        copied = Replaced(draft.text, copies)
         text = chinese.to_traditional(copied.text) if self._is_traditional else copied.text
-        return version.replaced(copied, self._places)._replace(text=text)
+        return draft.replaced(copied, self._places)._replace(text=text)
 
     def _copies(self, target: str) -> Iterator[Replacement]:
         position = 0

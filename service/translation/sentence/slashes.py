@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import regex
 
 from service.translation.sentence.replaced import Replaced, Replacement
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 _SIGNS = {"/": " / ", "&": " & ", ",": ", ", ":": ": "}
 """How each sign is written where words are apart."""
@@ -30,12 +30,12 @@ class Slashes:
     _written: Replaced
     _signs: frozenset[str]
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation without spaces beside these signs."""
-        signs = [sign for sign in self._signs if self._joins(sign, version.text)]
-        found = [one for one in _APART.finditer(version.text) if one["sign"] in signs]
-        joined = Replaced(version.text, [Replacement(*one.span(), one["sign"]) for one in found])
-        return version.replaced(joined, self._written)
+        signs = [sign for sign in self._signs if self._joins(sign, draft.text)]
+        found = [one for one in _APART.finditer(draft.text) if one["sign"] in signs]
+        joined = Replaced(draft.text, [Replacement(*one.span(), one["sign"]) for one in found])
+        return draft.replaced(joined, self._written)
 
     def _joins(self, sign: str, translation: str) -> bool:
         """Whether the sign joins words of the translation too."""

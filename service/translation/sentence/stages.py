@@ -15,7 +15,7 @@ from service.translation.glossary import GlossaryEntry
 from service.translation.sentence.replaced import Replaced
 
 
-class Version(NamedTuple):
+class Draft(NamedTuple):
     """A translation of a sentence with a MARK for each kept string, on its way back.
 
     `links` are between the text that entered the stage that it left last and this text; `order`:
@@ -28,7 +28,7 @@ class Version(NamedTuple):
     order: Sequence[int] = ()
     lost: Sequence[GlossaryEntry] = ()
 
-    def replaced(self, target: Replaced, source: Replaced | None = None) -> Version:
+    def replaced(self, target: Replaced, source: Replaced | None = None) -> Draft:
         """The translation with parts replaced, as in `target`, and its links to them. `source`:
         where the parts of `text` are in what entered the stage, if that is another text."""
         links = [
@@ -50,14 +50,14 @@ class Stage(Protocol):
         """What the next stage, or the network, reads."""
         ...
 
-    def leave(self, version: Version) -> Version | None:
+    def leave(self, draft: Draft) -> Draft | None:
         """The translation of `text` as one of what entered; None if something was lost."""
         ...
 
 
-def leave(stages: Sequence[Stage], version: Version) -> Version | None:
+def leave(stages: Sequence[Stage], draft: Draft) -> Draft | None:
     """The translation of what entered the first stage; None if something was lost."""
-    left: Version | None = version
+    left: Draft | None = draft
     for stage in reversed(stages):
         if left is None:
             return None

@@ -20,7 +20,7 @@ from service.translation.markup.flow import MARK
 from service.translation.markup.placement import Placement
 from service.translation.sentence.carriers import moved_links
 from service.translation.sentence.replaced import Replaced, Replacement
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 _WORDS = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 _ROOM = regex.compile(rf"[^{MARK}]+")
@@ -40,29 +40,29 @@ class Terms(NamedTuple):
     language: str
     begin: int = 0
 
-    def leave(self, version: Version) -> Version:
+    def leave(self, draft: Draft) -> Draft:
         """The translation with the terms' own translations."""
-        placed = place_terms(self.text, self.terms, version, self.language, self.begin)
+        placed = place_terms(self.text, self.terms, draft, self.language, self.begin)
         return placed._replace(lost=lacks(self.terms, placed.text, self.language))
 
 
 def place_terms(
-    source: str, terms: Sequence[Match], version: Version, language: str, begin: int = 0
-) -> Version:
+    source: str, terms: Sequence[Match], draft: Draft, language: str, begin: int = 0
+) -> Draft:
     """The translation in this language with the terms of a sentence. Text before `begin` stays,
     and so does a term's inflected form."""
     if not terms:
-        return version
-    spans = _linked(source, terms, version, begin)
-    missing = {*_missing(terms, spans, version.text, language), *_in_small(spans, version.text)}
+        return draft
+    spans = _linked(source, terms, draft, begin)
+    missing = {*_missing(terms, spans, draft.text, language), *_in_small(spans, draft.text)}
     placed = sorted((spans[match], match) for match in missing if match in spans)
-    replacements = [Replacement(*span, _cased(match, version.text, span)) for span, match in placed]
-    replaced = Replaced(version.text, replacements)
-    links = list(moved_links(version.links, Replaced(source, []), replaced))
+    replacements = [Replacement(*span, _cased(match, draft.text, span)) for span, match in placed]
+    replaced = Replaced(draft.text, replacements)
+    links = list(moved_links(draft.links, Replaced(source, []), replaced))
     for (_, match), (start, _, new) in zip(placed, replacements, strict=True):
         at = replaced.offset(start)
         links.append(AlignmentLink(match.start, match.end, at, at + len(new), 1.0))
-    return version._replace(text=replaced.text, links=links)
+    return draft._replace(text=replaced.text, links=links)
 
 
 def spelled(match: Match) -> str:
@@ -75,16 +75,16 @@ def lacks(terms: Sequence[Match], text: str, language: str) -> list[GlossaryEntr
     return [match.entry for match in _missing(terms, {}, text, language)]
 
 
-def _linked(source: str, terms: Sequence[Match], version: Version, begin: int) -> dict[Match, Span]:
+def _linked(source: str, terms: Sequence[Match], draft: Draft, begin: int) -> dict[Match, Span]:
     """Where the translation has the words that the terms are linked to, without kept strings."""
-    placement = Placement(source, version.text, version.links)
+    placement = Placement(source, draft.text, draft.links)
     sources = {Span(match.start, match.end): match for match in terms}
-    rooms = [Span(*room.span()) for room in _ROOM.finditer(version.text, begin)]
+    rooms = [Span(*room.span()) for room in _ROOM.finditer(draft.text, begin)]
     found = {}
     for part, span in placement.spans(sources, rooms).items():
-        if words := _WORDS.search(version.text, *span):
+        if words := _WORDS.search(draft.text, *span):
             found[sources[part]] = Span(*words.span())
-    return dict(_with_signs(found, version.text, begin))
+    return dict(_with_signs(found, draft.text, begin))
 
 
 def _with_signs(spans: dict[Match, Span], text: str, begin: int) -> Iterator[tuple[Match, Span]]:
@@ -135,7 +135,7 @@ def _wanted(entry: GlossaryEntry) -> GlossaryEntry:
 
 @functools.lru_cache(_SENTENCES_AT_ONCE)
 def _targets(entries: tuple[GlossaryEntry, ...], language: str) -> GlossaryMatcher:
-    """Finds the translations of a sentence's terms in all of its versions."""
+    """Finds the translations of a sentence's terms in all of its drafts."""
     return GlossaryMatcher(entries, language)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from service.errors import InvalidField
 from service.translation.glossary import GlossaryEntry, GlossaryMatcher, check_entries, stem
 from service.translation.markup.flow import MARK
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 from service.translation.sentence.terms import lacks, place_terms
 from tests.service.translation.markup.test_placement import links_of
 
@@ -150,8 +150,8 @@ def placed(
 ) -> tuple[str, list[str]]:
     """The translation with the terms, and the sources of those that it lacks."""
     matches = GlossaryMatcher([GlossaryEntry(*term) for term in terms], "en").find(source)
-    version = Version(target, links_of(source, target, pairs))
-    text = place_terms(source, matches, version, "de", begin).text
+    draft = Draft(target, links_of(source, target, pairs))
+    text = place_terms(source, matches, draft, "de", begin).text
     return text, [entry.source for entry in lacks(matches, text, "de")]
 
 
@@ -200,8 +200,8 @@ def test_kept_strings_and_links_stay(words: list[str], data: st.DataObject) -> N
     chosen = data.draw(st.sets(st.sampled_from(range(len(words)))))
     entries = [GlossaryEntry(f"w{n}", f"Ziel{n}") for n in chosen]
     matches = GlossaryMatcher(entries, "en").find(source)
-    version = Version(target, links_of(source, target.replace(MARK, "x"), pairs))
-    found = place_terms(source, matches, version, "de")
+    draft = Draft(target, links_of(source, target.replace(MARK, "x"), pairs))
+    found = place_terms(source, matches, draft, "de")
     assert found.text.count(MARK) == target.count(MARK)
     for link in found.links:
         assert found.text[link.target_start : link.target_end].strip()

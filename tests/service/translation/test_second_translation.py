@@ -7,7 +7,7 @@ import pytest
 from service.translation.markup.flow import MARK, Kept
 from service.translation.second_translation import num_parted
 from service.translation.sentence.parsed_text import Sentence
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 
 def sentence(text: str, *kept: str) -> Sentence:
@@ -29,5 +29,5 @@ def sentence(text: str, *kept: str) -> Sentence:
 def test_a_unit_stays_at_its_number(
     text: str, kept: list[str], target: str, order: list[int], count: int
 ) -> None:
-    version = Version(target.replace("|", MARK), (), order)
-    assert num_parted(sentence(text, *kept), version) == count
+    draft = Draft(target.replace("|", MARK), (), order)
+    assert num_parted(sentence(text, *kept), draft) == count

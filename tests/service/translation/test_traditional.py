@@ -24,7 +24,7 @@ from service.translation.language.detection import LanguageDetector
 from service.translation.preparation import Preparation
 from service.translation.routing import OfferedModel, Routes
 from service.translation.sentence.script import enter_script
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 
 FILE = Path("checkpoints/zh-en/sentencepiece.model")
 TOKENIZER = Tokenizer(FILE, FILE, TokenizerConfig(FILE.name, FILE.name, reserved=16))
@@ -42,7 +42,7 @@ def test_what_enters_leaves_as_it_was_written(text: str) -> None:
     else:
         assert to_simplified(stage.text) == stage.text
         links = [AlignmentLink(0, 1, 0, 1, 1.0)]
-        assert stage.leave(Version(stage.text, links)) == Version(text, links)
+        assert stage.leave(Draft(stage.text, links)) == Draft(text, links)
 
 
 def num_pieces(text: str) -> int:
@@ -56,7 +56,7 @@ WORDS = ["滑鼠", "記憶體", "隨身碟", "字串", "伺服器", "程序", "�
 @given(st.lists(st.sampled_from(WORDS), max_size=8).map("".join))
 def test_words_of_taiwan_leave_as_they_were_written(text: str) -> None:
     stage = enter_script(text, is_traditional=False, reads_traditional=True, count=num_pieces)
-    assert stage is None or stage.leave(Version(stage.text)).text == text
+    assert stage is None or stage.leave(Draft(stage.text)).text == text
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from service.translation.sentence.capitals import (
 )
 from service.translation.sentence.carriers import enter_carriers, most_carriers
 from service.translation.sentence.replaced import Replacement
-from service.translation.sentence.stages import Version
+from service.translation.sentence.stages import Draft
 from service.translation.sentence.unspelled import find_unspelled
 
 TEXTS = st.text(st.sampled_from(f"ab 你.7{MARK}"), max_size=30)
@@ -42,7 +42,7 @@ def test_the_text_itself_comes_back_as_it_was(
     if carried is None:
         return
     assert MARK not in carried.text
-    restored = carried.leave(Version(carried.text))
+    restored = carried.leave(Draft(carried.text))
     assert restored is not None
     assert restored.text.replace(" ", "") == text.replace(" ", "")
     assert list(restored.order) == list(range(text.count(MARK)))
@@ -55,11 +55,11 @@ def carried_and_restored(
     reserved: int = 16,
     amounts: Sequence[Replacement] = (),
     links: Sequence[AlignmentLink] = (),
-) -> tuple[str, Version | None]:
+) -> tuple[str, Draft | None]:
     """What the network reads, and its translation with what was carried."""
     carried = enter_carriers(source, languages, reserved, amounts=list(amounts))
     assert carried is not None
-    return carried.text, carried.leave(Version(target, list(links)))
+    return carried.text, carried.leave(Draft(target, list(links)))
 
 
 def test_a_number_of_the_sentence_is_no_carrier() -> None:
@@ -111,7 +111,7 @@ def test_a_kept_string_touches_no_letter_or_other_string_that_it_did_not(
     if carried is None:
         assert MARK not in text
         return
-    restored = carried.leave(Version(carried.text.replace(" ", "")))
+    restored = carried.leave(Draft(carried.text.replace(" ", "")))
     assert restored is not None
     for pair in map("".join, itertools.pairwise(restored.text)):
         assert pair in text or MARK not in pair or " " in pair or "." in pair
@@ -154,7 +154,7 @@ def test_a_translation_is_completed_with_what_it_lost() -> None:
     assert carried is not None
     completed = carried.completed("⟦1⟧ oder ⟦1⟧ da.")
     assert completed == "⟦1⟧ oder da. ⟦0⟧"
-    assert carried.leave(Version(completed)) is not None
+    assert carried.leave(Draft(completed)) is not None
 
 
 def test_the_kept_strings_of_a_beginning_get_their_carriers_in_order() -> None:

@@ -26,7 +26,7 @@ from service.translation.sentence.entering import Entry
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rare_capitals import enter_rare_capitals
 from service.translation.sentence.slashes import enter_slashes
-from service.translation.sentence.stages import Stage, Version, leave
+from service.translation.sentence.stages import Draft, Stage, leave
 from tests.fuzz.strings import texts as strange_texts
 
 LIMITS = SentenceLimits(40, 60, 8)
@@ -102,14 +102,14 @@ def described(sentence: Sentence) -> tuple[object, ...]:
     return (sentence.text, *map(list, lists), sentence.escapes, sentence.is_in_capitals)
 
 
-def to_itself(text: str) -> Version:
+def to_itself(text: str) -> Draft:
     """A translation that is the text, with links of each word to itself."""
     spans = words(text, [(at, at + 1) for at in range(len(text))])
-    return Version(text, [AlignmentLink(a, b, a, b, 1.0) for a, b in spans])
+    return Draft(text, [AlignmentLink(a, b, a, b, 1.0) for a, b in spans])
 
 
-def linked(version: Version, text: str) -> list[tuple[str, str]]:
-    return [(text[a:b], version.text[c:d]) for a, b, c, d, _ in version.links]
+def linked(draft: Draft, text: str) -> list[tuple[str, str]]:
+    return [(text[a:b], draft.text[c:d]) for a, b, c, d, _ in draft.links]
 
 
 @settings(deadline=None)
@@ -119,14 +119,14 @@ def test_what_enters_leaves_as_it_was(
 ) -> None:
     parsed, entries = prepared(text, reserved, has_terms=has_terms, pair=pair)
     for sentence, entry in zip(parsed.sentences, entries, strict=True):
-        version = leave(entry.stages, to_itself(entry.text))
-        assert version is not None
+        draft = leave(entry.stages, to_itself(entry.text))
+        assert draft is not None
         whole = sentence.text.upper() if sentence.is_in_capitals else sentence.text
-        assert version.text.replace(" ", "") == whole.replace(" ", "")
-        assert reserved == 0 or version.text == whole
-        assert list(version.order) == list(range(len(sentence.kept)))
-        assert not version.lost
-        for source, target in linked(version, sentence.text):
+        assert draft.text.replace(" ", "") == whole.replace(" ", "")
+        assert reserved == 0 or draft.text == whole
+        assert list(draft.order) == list(range(len(sentence.kept)))
+        assert not draft.lost
+        for source, target in linked(draft, sentence.text):
             assert source.upper() == target.upper()
 
 
@@ -174,7 +174,7 @@ def test_capitals_that_the_vocabulary_lacks_go_in_small_and_come_back(text: str)
     read = stage.text if stage else text
     names = {"Özil", "ÖPNV"}
     assert all(word in names for word in read.split() if tokenizer.count_unspelled(word))
-    assert stage is None or stage.leave(Version(stage.text)) == Version(text)
+    assert stage is None or stage.leave(Draft(stage.text)) == Draft(text)
     assert enter_rare_capitals(text, tokenizer, "en") is None
 
 
@@ -182,7 +182,7 @@ def test_german_nouns_keep_a_capital() -> None:
     text = "FROHE WEIHNACHTEN IM GARTEN, UND BITTE DIE TÜR SCHLIESSEN!"
     (entry,) = prepared(text, pair=("de", "en"))[1]
     assert entry.text == "Frohe Weihnachten im Garten, und bitte die Tür schliessen!"
-    assert leave(entry.stages, Version(entry.text)) == Version(text)
+    assert leave(entry.stages, Draft(entry.text)) == Draft(text)
     assert prepared("THE DOG IN BERLIN")[1][0].text == "The dog in berlin"
 
 
@@ -210,9 +210,9 @@ def test_joined_words_go_in_apart(text: str, apart: str | None) -> None:
     stage = enter_slashes(text)
     assert (stage and stage.text) == apart
     if stage is not None:
-        version = stage.leave(to_itself(stage.text))
-        assert version.text == text
-        assert all(source == target for source, target in linked(version, text))
+        draft = stage.leave(to_itself(stage.text))
+        assert draft.text == text
+        assert all(source == target for source, target in linked(draft, text))
 
 
 @pytest.mark.parametrize(
@@ -263,8 +263,8 @@ def test_an_abbreviation_is_linked_to_its_translation() -> None:
     stage = enter_abbreviations("3 Mrd. Euro z. B.", "de")
     assert stage is not None
     pairs = [AlignmentLink(2, 12, 2, 9, 1.0), AlignmentLink(22, 30, 20, 27, 1.0)]
-    version = stage.leave(Version("3 billion euros for example", pairs))
-    assert linked(version, "3 Mrd. Euro z. B.") == [("Mrd.", "billion"), ("z. B", "example")]
+    draft = stage.leave(Draft("3 billion euros for example", pairs))
+    assert linked(draft, "3 Mrd. Euro z. B.") == [("Mrd.", "billion"), ("z. B", "example")]
 
 
 def test_an_emphasised_word_that_begins_with_an_abbreviation_is_there_once() -> None:
@@ -272,7 +272,7 @@ def test_an_emphasised_word_that_begins_with_an_abbreviation_is_there_once() -> 
     assert stage is not None
     source = [(8, 12), (13, 22)]
     links = [AlignmentLink(*a, *b, 1.0) for a, b in zip(source, [(0, 4), (0, 6)], strict=True)]
-    assert stage.leave(Version("z.B.-s da", links)).text == "Z.B.-s da"
+    assert stage.leave(Draft("z.B.-s da", links)).text == "Z.B.-s da"
 
 
 @given(st.text(st.sampled_from("abß Éé'I1"), min_size=1, max_size=12))
@@ -280,10 +280,10 @@ def test_an_emphasised_word_that_begins_with_an_abbreviation_is_there_once() -> 
 def test_case_changes_case_only(enter: type[Stage], text: str) -> None:
     stage = enter(text.upper())
     assert stage.text.upper() == text.upper()
-    version = stage.leave(to_itself(stage.text))
-    assert version is not None
-    assert version.text == text.upper()
-    for source, target in linked(version, stage.text):
+    draft = stage.leave(to_itself(stage.text))
+    assert draft is not None
+    assert draft.text == text.upper()
+    for source, target in linked(draft, stage.text):
         assert source.upper() == target
 
 
