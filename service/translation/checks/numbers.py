@@ -227,7 +227,7 @@ def _with_year(values: set[Decimal], text: str, start: int, end: int) -> set[Dec
     years = {BEFORE_REPUBLIC + value for value in values if value < 1000}
     if years and _REPUBLIC.search(text[max(0, start - 3) : start]):
         return years
-    return values | years if max(values) >= 100 else values
+    return values | years if any(value >= 100 for value in values) else values
 
 
 def _spelled(written: str) -> Iterator[Decimal]:

@@ -105,17 +105,24 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Replacement]:
     """The numbers of a text as the target writes them, but for those that are a part of a word,
     months in Chinese, and what only one of the languages writes so; dates, and English hours as
     those of a whole day. Linear time."""
-    text, other = with_known_digits(text), _WRITINGS.get(target)
     found: list[Replacement] = []
+    for kind in _kinds(with_known_digits(text), source, target):
+        found += _outside(found, kind)
+    yield from sorted(found)
+
+
+def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement]]:
+    """The amounts of each kind, those first that others may be a part of."""
+    other = _WRITINGS.get(target)
     if target in DATED:
         dates = find_dates(text, source)
-        found += (Replacement(one.start, one.end, one.written(target)) for one in dates)
-    found += (Replacement(one.start, one.end, one.written) for one in find_hours(text, source))
+        yield (Replacement(one.start, one.end, one.written(target)) for one in dates)
+    yield (Replacement(one.start, one.end, one.written) for one in find_hours(text, source))
     if other is not None and source != target:
         scaled = find_scaled(text, source)
-        found += (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
-        found += _outside(found, _numerals(text, source, other))
-    yield from sorted([*found, *_outside(found, _find_numbers(text, source, target))])
+        yield (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
+        yield _numerals(text, source, other)
+    yield _find_numbers(text, source, target)
 
 
 def _outside(found: Iterable[Replacement], others: Iterable[Replacement]) -> list[Replacement]:

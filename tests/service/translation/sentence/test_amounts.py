@@ -1,0 +1,48 @@
+"""What is read as an amount, whatever stands beside what."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.sentence.amounts import find_amounts
+
+CHINESE = (
+    "一",
+    "二",
+    "两",
+    "百",
+    "万",
+    "亿",
+    "点",
+    "半",
+    "分之",
+    "民国",
+    "年",
+    "月",
+    "日",
+    "折",
+    "零下",
+)
+DIGITS = ("5", "9", "12", "3.5", "1,234", "٣", "𝟐", "½", "-", "～", ".", ":")
+WORDS = ("st", "th", "p.m.", "to", "May", "Mai", "Uhr", "k", "bn", "million", "$", "%", "⟦0⟧", " ")
+PARTS = st.sampled_from(CHINESE + DIGITS + WORDS)
+TEXTS = st.lists(PARTS, max_size=12).map("".join)
+
+
+@settings(deadline=None, max_examples=500)
+@example("May 9 to 11 p.m.", "", ("en", "zh"))
+@example("3.552.0年", "5", ("zh", "en"))
+@given(TEXTS, TEXTS, st.sampled_from([("zh", "en"), ("en", "zh"), ("en", "de"), ("de", "fr")]))
+def test_amounts_share_nothing_and_every_number_has_a_value(
+    source: str, target: str, pair: tuple[str, str]
+) -> None:
+    amounts = list(find_amounts(source, *pair))
+    assert all(one.end <= other.start for one, other in itertools.pairwise(amounts))
+    assert not any("E+" in amount.new for amount in amounts)
+    lost, added = unmatched(find_numbers(source), find_numbers(target))
+    assert all(one in source for one in lost)
+    assert all(one in target for one in added)
