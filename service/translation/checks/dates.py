@@ -10,7 +10,7 @@ import regex
 
 from service.translation.checks.number_words import BEFORE_REPUBLIC, chinese_value
 
-_MONTHS = {
+MONTHS = {
     "en": (
         *("January", "February", "March", "April", "May", "June", "July", "August"),
         *("September", "October", "November", "December"),
@@ -20,16 +20,18 @@ _MONTHS = {
         *("September", "Oktober", "November", "Dezember"),
     ),
 }
-_LEAST_LETTERS, _MOST_DAYS = 3, 31
+LEAST_LETTERS = 3
+"""Of the name of a month: its abbreviation."""
+_MOST_DAYS = 31
 _POINT = r"\.(?=\W*+\w)|(?=\.)"
 """That at the end of a text is of the sentence."""
 _NUMBER, _YEAR = r"(?P<day>[0-9]{1,2})", r"(?P<year>[12][0-9]{3})"
 _NAMES = {
     code: "|".join(
-        rf"{month[:_LEAST_LETTERS]}(?:t?(?:{_POINT})|(?:{month[_LEAST_LETTERS:]})?\b)"
+        rf"{month[:LEAST_LETTERS]}(?:t?(?:{_POINT})|(?:{month[LEAST_LETTERS:]})?\b)"
         for month in months
     )
-    for code, months in _MONTHS.items()
+    for code, months in MONTHS.items()
 }
 _ENGLISH_DAY = rf"{_NUMBER}(?:st|nd|rd|th)?+"
 _ENGLISH_DAYS = (
@@ -109,7 +111,7 @@ class Date(NamedTuple):
         if language == "zh":
             year = f"{self.year}年" if self.year else ""
             return f"{year}{self.month}月{days}"
-        name = _MONTHS[language][self.month - 1]
+        name = MONTHS[language][self.month - 1]
         if language == "de":
             return f"{days} {name} {self.year}".rstrip()
         return f"{name} {days}, {self.year}".removesuffix(", ")
@@ -169,8 +171,8 @@ def _in_digits(text: str) -> Iterator[tuple[int, int]]:
 def _month(written: str, language: str) -> int:
     if language == "zh" or written.isdecimal():
         return _number(written)
-    beginnings = [name[:_LEAST_LETTERS] for name in _MONTHS[language]]
-    return beginnings.index(written[:_LEAST_LETTERS]) + 1
+    beginnings = [name[:LEAST_LETTERS] for name in MONTHS[language]]
+    return beginnings.index(written[:LEAST_LETTERS]) + 1
 
 
 def _number(written: str) -> int:

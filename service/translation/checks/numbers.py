@@ -45,7 +45,7 @@ _LONGEST_RANGE = 24
 _BEFORE_NOON = ("下午", "晚上", "傍晚", "夜里", "nachmittags ", "abends ")
 _REPUBLIC = regex.compile(r"民[国國]\s?$")
 _LONGEST_SCALE = 12
-_LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9, "tn": 10**12}
+LETTER_SCALES = {"k": 10**3, "m": 10**6, "b": 10**9, "tn": 10**12}
 """Scales that touch their number, as in $60k."""
 _MINUS = regex.compile(
     r"(?:(?<![\w.,:;)\]}%‰°℃/+*~^#–—-])[-−](?=\d)"
@@ -255,7 +255,7 @@ def _scale_after(text: str, end: int) -> _Scale | None:
         return _Scale(value, is_certain=True)
     if word[-1] in _MYRIADS:
         return _Scale(math.prod(SCALES[char] for char in word), is_certain=True)
-    value = SCALES.get(word) or (_LETTERS.get(word) if text[end].isalpha() else None)
+    value = SCALES.get(word) or (LETTER_SCALES.get(word) if text[end].isalpha() else None)
     return None if value is None else _Scale(value, is_certain=False)
 
 

@@ -9,10 +9,9 @@ import regex
 
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
-from service.translation.sentence.numerals import MINUTES
+from service.translation.sentence.numerals import DIGITS, MINUTES
 from service.translation.sentence.replaced import Replacement
 
-_DIGITS = "一二三四五六七八九"
 _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 
 
@@ -44,11 +43,11 @@ def _hyphen(_: regex.Match[str]) -> str:
 
 
 _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...] = (
-    (regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{_DIGITS}十])(?=度|摄))"), _below_zero),
+    (regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{DIGITS}十])(?=度|摄))"), _below_zero),
     (  # of the words that begin with 折, some follow a number: 三折伞
         regex.compile(
-            rf"打?\s?(?<![\d.,第{_DIGITS}十百千])"
-            rf"(?:(?P<number>(?!10)[1-9][0-9]?(?:\.[0-9])?)|(?P<digits>[{_DIGITS}]{{1,2}}))\s?折"
+            rf"打?\s?(?<![\d.,第{DIGITS}十百千])"
+            rf"(?:(?P<number>(?!10)[1-9][0-9]?(?:\.[0-9])?)|(?P<digits>[{DIGITS}]{{1,2}}))\s?折"
             r"(?:优惠|扣)?(?=$|[\s，。；！？、,;!?)）起价后的促出特卖销])"
         ),
         _discount,

@@ -10,15 +10,15 @@ import regex
 
 from service.translation.checks.number_words import BEFORE_REPUBLIC, chinese_value
 
-_DIGITS = "一二三四五六七八九"
-_NUMERAL = f"{_DIGITS}两〇零十百千万亿"
+DIGITS = "一二三四五六七八九"
+_NUMERAL = f"{DIGITS}两〇零十百千万亿"
 _NUMERALS = regex.compile(
     rf"(?<![\d第双点{_NUMERAL}])(?P<percent>百分之)?(?:"
-    rf"(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])(?P<unit>[十百千]万?|万)"
-    rf"|(?:中[华華])?民[国國]\s?(?P<of_republic>[{_DIGITS}〇零十百]{{1,5}}|\d{{1,3}})(?=\s?年)"
-    rf"|(?P<year>[一二][〇零{_DIGITS}]{{3}})(?=年)"
-    rf"|(?P<hour>[{_DIGITS}两十]{{1,2}}|[12]?\d)点(?P<part>半|[一三]刻)"
-    rf"|(?P<count>[{_DIGITS}两十][{_NUMERAL}]{{1,19}}|(?<=百分之)[{_DIGITS}])(?:点(?P<decimals>[{_DIGITS}零]++))?"
+    rf"(?P<low>[{DIGITS}两])(?P<high>[{DIGITS}])(?P<unit>[十百千]万?|万)"
+    rf"|(?:中[华華])?民[国國]\s?(?P<of_republic>[{DIGITS}〇零十百]{{1,5}}|\d{{1,3}})(?=\s?年)"
+    rf"|(?P<year>[一二][〇零{DIGITS}]{{3}})(?=年)"
+    rf"|(?P<hour>[{DIGITS}两十]{{1,2}}|[12]?\d)点(?P<part>半|[一三]刻)"
+    rf"|(?P<count>[{DIGITS}两十][{_NUMERAL}]{{1,19}}|(?<=百分之)[{DIGITS}])(?:点(?P<decimals>[{DIGITS}零]++))?"
     rf")(?![{_NUMERAL}分月点]|进[制位]|年代)"
 )
 MINUTES = {"半": 30, "一刻": 15, "三刻": 45}

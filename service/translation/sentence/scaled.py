@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import regex
 
-_SCALES = {"k": 10**3, "m": 10**6, "b": 10**9, "bn": 10**9, "tn": 10**12}
+from service.translation.checks.numbers import LETTER_SCALES
+
+_SCALES = {**LETTER_SCALES, "bn": 10**9}
 _WORDS = {10**6: "million", 10**9: "billion", 10**12: "trillion"}
 _SCALED = regex.compile(
     r"(?:(?<=[$€£¥]\s?|[⟧\ufffc])(?P<number>\d{1,3}(?:\.\d{1,3})?)(?P<scale>[kKmMbB]|bn|tn)"

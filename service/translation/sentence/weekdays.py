@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
+from service.translation.checks.dates import LEAST_LETTERS, MONTHS
 from service.translation.sentence.replaced import Replacement
 
 DAYS = {
@@ -37,15 +38,19 @@ _ANY_DAY = {
     code: "|".join(sorted({*days, *days.values()}, reverse=True)) for code, days in DAYS.items()
 }
 _SIGN = r"(?:\s?[-–/+&]\s?|,\s)"
-_MONTHS = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_MONTHS = {
+    code: f"(?:{'|'.join(month[:LEAST_LETTERS] for month in months)})"
+    for code, months in MONTHS.items()
+}
+"""Their beginnings, as they are abbreviated."""
 _TO_HOUR = r"\d{1,2}(?:[:.]\d\d)?(?!\d|\s?(?!(?:Uhr|h|und|[ap]\.?m?|and|to)\b)\p{L})"
 """The end of hours, unlike that of a count: no word for what is counted is behind it."""
 _BEFORE_TIME = {
     "de": r"(?=(?:(?<!So)|\.),\s⟦|\.?,?\s\d{1,2}(?:[:.]\d\d\b|\s?(?:Uhr|h\b)"
     rf"|\s?(?:[–—-]|bis)\s?{_TO_HOUR}"
-    r"|\.\s?(?:\d\d?\.|Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))",
+    rf"|\.\s?(?:\d\d?\.|{_MONTHS['de']})))",
     "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.]\d\d\b|st|nd|rd|th|\s?[ap]\.?m\b"
-    rf"|[–—-]{_TO_HOUR}|\s{_MONTHS})|{_MONTHS}\p{{Ll}}*+\.?\s\d))",
+    rf"|[–—-]{_TO_HOUR}|\s{_MONTHS['en']})|{_MONTHS['en']}\p{{Ll}}*+\.?\s\d))",
 }
 _JOINED_DAYS = {
     code: regex.compile(
