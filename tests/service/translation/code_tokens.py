@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from service.translation.markup.elements import is_block
+
 _SHAPES = (
     # names
     r"[a-z]{2,8}(_[a-z]{2,8}){1,2}(\(\))?",
@@ -32,7 +34,10 @@ _SHAPES = (
     r":[a-z]{2,8}(-[a-z0-9]{2,8}){0,5}:",
 )
 CODE = st.one_of([st.from_regex(shape, fullmatch=True) for shape in _SHAPES])
-_NAME = st.from_regex("[a-z]{1,8}|[0-9]{1,2}", fullmatch=True)
+_NAME = st.from_regex("[a-z]{1,8}|[0-9]{1,2}", fullmatch=True).filter(
+    lambda name: not is_block(name)
+)
+"""Of no block, such as `p`, which ends a sentence."""
 NAMED_MARKS = st.tuples(_NAME, st.sampled_from(["<>", "{}", "[]", "{{}}"])).map(
     lambda drawn: _named_pair(*drawn)
 )
