@@ -7,6 +7,11 @@ import pytest
 from service.translation.sentence.abbreviations import enter_abbreviations
 
 
+def entered(text: str, language: str) -> str | None:
+    stage = enter_abbreviations(text, language)
+    return stage and stage.text
+
+
 @pytest.mark.parametrize(
     ("language", "text", "spelled"),
     [
@@ -22,20 +27,53 @@ from service.translation.sentence.abbreviations import enter_abbreviations
             "Seite 5 und Abbildung 2 oder Artikel 3, Montag bis Freitag, 5. Januar 24",
         ),
         ("de", "Do. So. 3 o. ä. u. a.", "Do. Sonntag 3 oder Ähnliches unter anderem."),
-        ("de", "So. Di., Do. und Fr.", "So. Dienstag, Donnerstag und Freitag."),
-        ("de", "Erst am So. mit Fr. Bo", "Erst am Sonntag mit Frau Bo"),
-        ("de", "Mo-Fr 8-18 Uhr", "Montag – Freitag 8:00-18:00"),
-        ("de", "Mo.–Do. 8, Sa./So. zu", "Montag – Donnerstag 8, Samstag / Sonntag zu"),
-        ("de", "Do-Re-Mi, Di-Bo", None),
-        ("de", "9-12 u. 14 Uhr, 1.299,- € und 5,-- €", "9-12 und 14 Uhr, 1.299 € und 5 €"),
-        ("en", "Sat. and Sun. closed", "Saturday and Sunday closed"),
-        ("en", "Mon-Thurs, Sat/Sun.", "Monday – Thursday, Saturday / Sunday."),
-        ("en", "Sun-Moon, Sat-Nav, the Sun", None),
         (
             "en",
             "No. 5 et al. on Jan. 5: 3 pcs. (fig. 2)",
             "Number 5 and others on January 5: 3 pieces (figure 2)",
         ),
+        ("en", "Oh no. I see a fig. It is", None),
+        ("en", "Order no. 4711-B: see No. 5", "Order number 4711-B: see Number 5"),
+        ("en", 'The answer is no. 3 left. He said "no. 5 of us"', None),
+        (
+            "de",
+            "Bestell-Nr. 5, Hausnr.: 6, Seine Kd.-Nr.",
+            "Bestellnummer 5, Hausnummer: 6, Seine Kundennummer.",
+        ),
+        ("de", "Art. Nr. 7 und IBAN-Nr. DE8", "Artikelnummer 7 und IBAN-Nummer DE8"),
+        ("de", "Ein Narr. Er ist Artikel-Nr", None),
+        ("en", "(misc. items, e.g. approx. 5)", "(various items, for example approximately 5)"),
+        ("en", "such files, e.g.:", "such files, for example:"),
+        ("en", "Set max.width. It is Max.5.", None),
+        ("zh", "Mr. Bo, max. 5", None),
+    ],
+)
+def test_abbreviations_go_in_as_words(language: str, text: str, spelled: str | None) -> None:
+    assert entered(text, language) == spelled
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "spelled"),
+    [
+        ("de", "So. Di., Do. und Fr.", "So. Dienstag, Donnerstag und Freitag."),
+        ("de", "Erst am So. mit Fr. Bo", "Erst am Sonntag mit Frau Bo"),
+        ("de", "Mo.–Do. 8, Sa./So. zu", "Montag – Donnerstag 8, Samstag / Sonntag zu"),
+        ("de", "Do-Re-Mi, Di-Bo", None),
+        ("en", "Sat. and Sun. closed", "Saturday and Sunday closed"),
+        ("en", "Mon-Thurs, Sat/Sun.", "Monday – Thursday, Saturday / Sunday."),
+        ("en", "Sun-Moon, Sat-Nav, the Sun", None),
+        ("en", "Sat 10 minutes, the Sun 5", None),
+        ("de", "So 3 Dinge, Do 5", None),
+    ],
+)
+def test_short_days_go_in_as_whole_ones(language: str, text: str, spelled: str | None) -> None:
+    assert entered(text, language) == spelled
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "spelled"),
+    [
+        ("de", "Mo-Fr 8-18 Uhr", "Montag – Freitag 8:00-18:00"),
         (
             "en",
             "At 3 p.m. or 10 a.m.-6:30 pm. At 12PM.",
@@ -49,60 +87,57 @@ from service.translation.sentence.abbreviations import enter_abbreviations
         ("en", "20-11 PM, $5 pm, 5 amps, I am", None),
         (
             "en",
-            "€4.5M, ⟦0⟧2.3bn, $60k–$80k, 1.2M images, 3.5k people",
-            "€4.5 million, ⟦0⟧2.3 billion, $60,000–$80,000, 1.2 million images, 3,500 people",
-        ),
-        ("en", "10K run, 4K, 5m, $5 m, 1.5k/s, v1.2B-a", None),
-        (
-            "en",
             "Sat 9 a.m., Tue, 14 Jan or Wed, Jan 6",
             "Saturday 9 o'clock, Tuesday, 14 Jan or Wednesday, Jan 6",
         ),
-        ("en", "Sat 10 minutes, the Sun 5", None),
         (
             "de",
             "Mo, Di, Do 8–12, Sa 9 Uhr, Fr 12.5.",
             "Montag, Dienstag, Donnerstag 8–12, Samstag 9 Uhr, Freitag 12.5.",
         ),
-        ("de", "So 3 Dinge, Do 5", None),
-        (
-            "de",
-            "9–17 Uhr, Sa 9 - 13.30 h, 10 Uhr",
-            "9:00–17:00, Samstag 9:00 - 13:30, 10 Uhr",
-        ),
+        ("de", "9–17 Uhr, Sa 9 - 13.30 h, 10 Uhr", "9:00–17:00, Samstag 9:00 - 13:30, 10 Uhr"),
         ("de", "um 20 Uhr, 9–17 Uhren, 10 Uhr mit 5-6 h/d", None),
-        ("de", "CHF 5.– und 40 Std./Woche", "CHF 5 und 40 Stunden/Woche"),
-        ("en", "Oh no. I see a fig. It is", None),
-        ("en", "Order no. 4711-B: see No. 5", "Order number 4711-B: see Number 5"),
-        ("en", 'The answer is no. 3 left. He said "no. 5 of us"', None),
+    ],
+)
+def test_hours_go_in_as_networks_know_them(language: str, text: str, spelled: str | None) -> None:
+    assert entered(text, language) == spelled
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "spelled"),
+    [
+        ("de", "9-12 u. 14 Uhr, 1.299,- € und 5,-- €", "9-12 und 14 Uhr, 1.299 € und 5 €"),
         (
-            "de",
-            "Bestell-Nr. 5, Hausnr.: 6, Seine Kd.-Nr.",
-            "Bestellnummer 5, Hausnummer: 6, Seine Kundennummer.",
+            "en",
+            "€4.5M, ⟦0⟧2.3bn, $60k–$80k, 1.2M images, 3.5k people",
+            "€4.5 million, ⟦0⟧2.3 billion, $60,000–$80,000, 1.2 million images, 3,500 people",
         ),
-        ("de", "Art. Nr. 7 und IBAN-Nr. DE8", "Artikelnummer 7 und IBAN-Nummer DE8"),
-        ("de", "Ein Narr. Er ist Artikel-Nr", None),
-        ("zh", "余额为-120.50元，−5℃至-3℃", "余额为 -120.50元，−5℃至 -3℃"),
+        ("en", "10K run, 4K, 5m, $5 m, 1.5k/s, v1.2B-a", None),
+        ("de", "CHF 5.– und 40 Std./Woche", "CHF 5 und 40 Stunden/Woche"),
+    ],
+)
+def test_amounts_go_in_as_whole_numbers(language: str, text: str, spelled: str | None) -> None:
+    assert entered(text, language) == spelled
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [
+        ("余额为-120.50元，−5℃至-3℃", "余额为 -120.50元，−5℃至 -3℃"),
         (
-            "zh",
             "打8折，9.5折优惠，八五折起，10折，第三折，三折伞，骨折",
             "20%折扣，5%折扣，15%折扣起，10折，第三折，三折伞，骨折",
         ),
-        ("zh", "零下5度，零下十摄氏度，零下", " -5度， -10摄氏度，零下"),
-        ("zh", "2020年-2023年，5元-10元，和平-2021，F-16，氦-3，3-5", None),
-        ("zh", "3点半、12点一刻到7号～9号，8:00—9:30", "3点30分、12点15分到7号-9号，8:00-9:30"),
-        ("zh", "第3点半数，三点半，6-12岁，——好", None),
-        ("en", "(misc. items, e.g. approx. 5)", "(various items, for example approximately 5)"),
-        ("en", "such files, e.g.:", "such files, for example:"),
-        ("en", "Set max.width. It is Max.5.", None),
-        ("zh", "Mr. Bo, max. 5", None),
+        ("零下5度，零下十摄氏度，零下", " -5度， -10摄氏度，零下"),
+        ("2020年-2023年，5元-10元，和平-2021，F-16，氦-3，3-5", None),
+        ("3点半、12点一刻到7号～9号，8:00—9:30", "3点30分、12点15分到7号-9号，8:00-9:30"),
+        ("第3点半数，三点半，6-12岁，——好", None),
     ],
 )
-def test_what_networks_lose_goes_in_as_they_know_it(
-    language: str, text: str, spelled: str | None
+def test_chinese_signs_discounts_and_hours_go_in_as_networks_know_them(
+    text: str, spelled: str | None
 ) -> None:
-    stage = enter_abbreviations(text, language)
-    assert (stage and stage.text) == spelled
+    assert entered(text, "zh") == spelled
 
 
 @pytest.mark.parametrize(
@@ -117,4 +152,4 @@ def test_what_networks_lose_goes_in_as_they_know_it(
     ],
 )
 def test_what_only_looks_like_days_hours_and_amounts_stays(language: str, text: str) -> None:
-    assert enter_abbreviations(text, language) is None
+    assert entered(text, language) is None
