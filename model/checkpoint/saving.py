@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -22,7 +23,13 @@ from model.checkpoint.files import (
     write_sums,
 )
 from model.checkpoint.info import CheckpointInfo, render_info
+from model.checkpoint.weights import SCALES
 from model.files import replacing_files
+
+_LAYERS = ("encoder.", "decoder.")
+_MOST_CODE = 127
+_ALMOST_HALF = 0.49999997
+"""Rounds as linear.cpp does, so that ties fall the same way."""
 
 
 def save_checkpoint(
@@ -31,9 +38,11 @@ def save_checkpoint(
     weights: dict[str, Tensor],
     tokenizer_files: list[Path],
     dtype: torch.dtype,
+    *,
+    is_int8: bool = False,
 ) -> None:
     """Write a checkpoint directory with checksums. Existing files are replaced after all new ones
-    are written.
+    are written. `is_int8`: the matrices of layers as of `in_int8`.
 
     Raises CheckpointError if a weight is not finite, and OSError if the disk is full.
     """
@@ -42,6 +51,8 @@ def save_checkpoint(
         if not is_finite(tensor):
             kind = str(dtype).removeprefix("torch.")
             raise CheckpointError(f"{name!r} holds numbers that are not finite in {kind}")
+    if is_int8:
+        stored |= in_int8(weights)
     with replacing_files(directory) as scratch:
         (scratch / CONFIG_FILE).write_text(render_info(info), encoding="utf-8")
         save_weights(stored, scratch / WEIGHTS_FILE)
@@ -49,6 +60,19 @@ def save_checkpoint(
             shutil.copyfile(file, scratch / file.name)
         write_sums(scratch, {file.name: file for file in scratch.iterdir()})
     (directory / SELF_TEST_FILE).unlink(missing_ok=True)
+
+
+def in_int8(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The matrices of the encoder's and decoder's layers in int8, with the scales of their rows:
+    the numbers that the native backend computes with in int8, in half the bytes of float16."""
+    found: dict[str, Tensor] = {}
+    for name, weight in weights.items():
+        if weight.dim() == 2 and name.startswith(_LAYERS):
+            most = weight.float().abs().amax(1, keepdim=True)
+            exact = weight / most.where(most > 0, 1.0) * _MOST_CODE
+            codes = exact + torch.full_like(exact, _ALMOST_HALF).copysign(exact)
+            found |= {name: codes.to(torch.int8), name + SCALES: most[:, 0] / _MOST_CODE}
+    return found
 
 
 def describe_again(directory: Path, info: CheckpointInfo) -> None:

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
-from model.checkpoint import CheckpointError, CheckpointInfo, open_checkpoint
+from model.checkpoint import (
+    CheckpointError,
+    CheckpointInfo,
+    StoredWeights,
+    open_checkpoint,
+)
 from model.checkpoint.files import WEIGHTS_FILE
 from model.checkpoint.saving import save_checkpoint
 from model.checkpoint.shortlist import SHORTLIST_FILE
@@ -19,31 +23,21 @@ from model.trials.checkpoint import add_self_test
 
 
 def average_weights(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of each weight over several files (Vaswani et al. 2017, section 6.1), in float32."""
+    """The mean of each weight over several files (Vaswani et al. 2017, section 6.1), in float32.
+    Raises CheckpointError."""
     total: dict[str, Tensor] = {}
     for file in files:
-        for name, weight in load_file(file).items():
-            total[name] = total[name] + weight.float() if name in total else weight.float()
+        for name, stored in StoredWeights(file).items():
+            weight = torch.from_numpy(stored).float()
+            total[name] = total[name] + weight if name in total else weight
     return {name: weight / len(files) for name, weight in total.items()}
 
 
-def round_changed(weights: dict[str, Tensor], files: Sequence[Path]) -> dict[str, Tensor]:
-    """The weights, in bfloat16's precision where the files differ. Where they agree, as in frozen
-    layers, weights stay as they are."""
-    first, *others = [load_file(file) for file in files]
-    return {
-        name: weight
-        if all(torch.equal(first[name], other[name]) for other in others)
-        else weight.bfloat16().float()
-        for name, weight in weights.items()
-    }
-
-
 def average_checkpoints(
-    sources: Sequence[Path], destination: Path, is_rounded: bool = False
+    sources: Sequence[Path], destination: Path, *, is_int8: bool = False
 ) -> None:
     """Write, in float16, the mean of checkpoints trained from the same one (Wortsman et al. 2022),
-    with the first one's description; if `is_rounded`, with the weights of `round_changed`.
+    with the first one's description. `is_int8`: as of `save_checkpoint`.
 
     Raises CheckpointError if they differ in more than weights; nothing is written then.
     """
@@ -51,16 +45,13 @@ def average_checkpoints(
         if destination.exists():
             raise CheckpointError(f"{destination} exists already; name another directory")
         first = _common_info(sources)
-        weight_files = [source / WEIGHTS_FILE for source in sources]
-        weights = average_weights(weight_files)
-        if is_rounded:
-            weights = round_changed(weights, weight_files)
+        weights = average_weights([source / WEIGHTS_FILE for source in sources])
         destination.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".average-", dir=destination.parent) as scratch:
             finished = Path(scratch) / "checkpoint"
             names = [*first.tokenizer.files, SHORTLIST_FILE]
             files = [file for name in names if (file := sources[0] / name).exists()]
-            save_checkpoint(finished, first, weights, files, torch.float16)
+            save_checkpoint(finished, first, weights, files, torch.float16, is_int8=is_int8)
             add_self_test(finished)
             finished.rename(destination)
     except OSError as error:

@@ -65,7 +65,7 @@ def train(recipe: Path, directory: Path, device: torch.device | str) -> Path:
     for stage in stages:
         if stage.recipe is None:
             if not stage.result.exists():
-                average_checkpoints(stage.sources, stage.result, stage.is_rounded)
+                average_checkpoints(stage.sources, stage.result, is_int8=stage.is_int8)
         elif len(stages) == 1 or not (stage.result / SELF_TEST_FILE).exists():
             Trainer(stage.recipe, stage.directory, device).run()
     return stages[-1].result

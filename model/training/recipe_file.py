@@ -68,7 +68,7 @@ class TrainingStage(NamedTuple):
     directory: Path
     recipe: Recipe | None
     sources: tuple[Path, ...] = ()
-    is_rounded: bool = False
+    is_int8: bool = False
 
     @property
     def result(self) -> Path:
@@ -114,11 +114,11 @@ def _stage_name(name: Any, earlier: Mapping[str, TrainingStage]) -> str:
 def _mean(
     stage: dict[str, Any], earlier: Mapping[str, TrainingStage]
 ) -> tuple[tuple[Path, ...], bool]:
-    """The results that a stage is the mean of, and whether it is rounded."""
-    _refuse_unknown(stage, {"mean", "rounded"}, "a stage with mean")
+    """The results that a stage is the mean of, and whether it is stored in int8."""
+    _refuse_unknown(stage, {"mean", "int8"}, "a stage with mean")
     names = stage["mean"] if _is_list_of_strings(stage["mean"]) else []
-    is_rounded: bool = _value(bool, stage.get("rounded", False), "stages.rounded")
-    return tuple(_result_of(name, earlier) for name in names or [None]), is_rounded
+    is_int8: bool = _value(bool, stage.get("int8", False), "stages.int8")
+    return tuple(_result_of(name, earlier) for name in names or [None]), is_int8
 
 
 def _with_start(stage: dict[str, Any], earlier: Mapping[str, TrainingStage]) -> dict[str, Any]:

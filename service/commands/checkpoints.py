@@ -91,13 +91,13 @@ def evaluate(
 @click.argument("sources", nargs=-1, type=CHECKPOINT, required=True)
 @click.argument("destination", type=DIRECTORY)
 @click.option(
-    "--rounded",
-    "is_rounded",
+    "--int8",
+    "is_int8",
     is_flag=True,
-    help="Give weights that differ between SOURCES the precision of bfloat16, so that a "
-    "repository stores them in less space.",
+    help="Store the matrices of layers in int8, as the native backend computes with them: "
+    "half the size.",
 )
-def average(sources: tuple[Path, ...], destination: Path, is_rounded: bool) -> None:
+def average(sources: tuple[Path, ...], destination: Path, is_int8: bool) -> None:
     """Average the weights of SOURCES in the checkpoint DESTINATION.
 
     They must have been trained from the same checkpoint, as several second stages are:
@@ -108,7 +108,7 @@ def average(sources: tuple[Path, ...], destination: Path, is_rounded: bool) -> N
     with importing():
         from model.training.averaging import average_checkpoints
 
-    average_checkpoints(sources, destination, is_rounded)
+    average_checkpoints(sources, destination, is_int8=is_int8)
     click.echo(f"averaged: {click.format_filename(destination)}")
 
 

@@ -243,6 +243,7 @@ def unlist(name: str) -> Damage:
 
 
 NORM = "encoder.0.self_attention_residual.norm.weight"
+MATRIX = "decoder.1.feed_forward.expand.weight"
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,33 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
         ),
         (
             change_weights(lambda w: w.update({NORM: w[NORM].to(torch.int64)})),
-            f"holds '{NORM}' as I64; weights must be one of F64, F32, F16, BF16",
+            f"holds '{NORM}' as I64; weights must be one of F64, F32, F16, BF16, I8",
+        ),
+        (
+            change_weights(lambda w: w.update({MATRIX: w[MATRIX].to(torch.int8)})),
+            f"holds '{MATRIX}' of shape .* in I8, which needs .* '{MATRIX}.scales' with a number",
+        ),
+        (
+            change_weights(
+                lambda w: w.update(
+                    {
+                        MATRIX: w[MATRIX].to(torch.int8),
+                        f"{MATRIX}.scales": torch.ones(len(w[MATRIX]) + 1),
+                    }
+                )
+            ),
+            f"holds '{MATRIX}' of shape .* in I8",
+        ),
+        (
+            change_weights(
+                lambda w: w.update(
+                    {
+                        MATRIX: w[MATRIX].to(torch.int8),
+                        f"{MATRIX}.scales": torch.full((len(w[MATRIX]),), float("inf")),
+                    }
+                )
+            ),
+            f"holds numbers in '{MATRIX}' that are not finite",
         ),
         (
             change_weights(lambda w: w[NORM].fill_(float("nan"))),

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import CheckpointError
+from model.checkpoint import CheckpointError, open_checkpoint, verify_sums
+from model.checkpoint.files import WEIGHTS_FILE
 from model.checkpoint.reference import load_checkpoint
 from model.network.config import ModelConfig
 from model.training.averaging import average_checkpoints
+from tests.model.network.reference import run_to_end, tiny_runner
 from tests.model.test_checkpoint import random_model, save
+from tests.model.test_runner import mixed_sentences
 
 
 def save_random(directory: Path, config: ModelConfig, tokenizer: Path, seed: int) -> Path:
@@ -32,6 +35,27 @@ def test_every_weight_is_the_mean(
     for name, weight in load_checkpoint(tmp_path / "mean").model.weights.items():
         mean = torch.stack([model[name] for model in models]).mean(0)
         torch.testing.assert_close(weight, mean, atol=1e-3, rtol=1e-3)
+
+
+def test_a_copy_in_int8_is_smaller_and_int8_computes_exactly_the_same_with_it(
+    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+) -> None:
+    source = save_random(tmp_path / "source", tiny_config, tiny_tokenizer_file, 1)
+    half, int8, again = (tmp_path / name for name in ("half", "int8", "again"))
+    average_checkpoints([source], half)
+    average_checkpoints([half], int8, is_int8=True)
+    average_checkpoints([int8], again, is_int8=True)
+    verify_sums(int8)
+    weights = [(directory / WEIGHTS_FILE).read_bytes() for directory in (half, int8, again)]
+    assert len(weights[1]) < len(weights[0])
+    assert weights[1] == weights[2]
+    expected, found = (
+        run_to_end(
+            tiny_runner(open_checkpoint(directory).model, precision="int8"), mixed_sentences(8, 1)
+        )
+        for directory in (half, int8)
+    )
+    assert expected == found
 
 
 def test_what_has_no_mean_is_refused_and_nothing_is_left(

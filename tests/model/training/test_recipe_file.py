@@ -82,7 +82,7 @@ data.weights = { one = 3.0, two = 4.0 }
 [[stages]]
 name = "mean"
 mean = ["second", "first"]
-rounded = true
+int8 = true
 """
 
 
@@ -102,7 +102,7 @@ def test_a_stage_has_the_settings_of_the_one_before_except_those_it_names(tmp_pa
     path, run = write_recipe(tmp_path, GOOD_RECIPE + STAGES), Path("run")
     first, second, mean = load_stages(path, run)
     results = run / "second" / "checkpoint", run / "first" / "checkpoint"
-    assert mean == TrainingStage(run / "mean", None, results, is_rounded=True)
+    assert mean == TrainingStage(run / "mean", None, results, is_int8=True)
     assert first.recipe is not None
     assert second.recipe is not None
     assert [corpus.name for corpus in first.recipe.data.corpora] == ["two"]
