@@ -1,4 +1,4 @@
-"""The phrases under recipes/phrases: none is a line of the checks."""
+"""The phrases under recipes/phrases: none is a line of the checks or of the held-out sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from model.training.data import read_pairs
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "recipes" / "phrases").glob("*.tsv"))
+PHRASES = ROOT / "recipes" / "phrases"
+FILES = sorted(PHRASES.glob("*.tsv"))
 CHECKS = [ROOT / "tests" / "data" / name for name in ("first_words.tsv", "awkward.tsv")]
 
 
@@ -30,3 +31,15 @@ def test_no_phrase_is_a_check_or_occurs_twice(path: Path) -> None:
     for side in zip(*read_pairs(path), strict=True):
         assert len({text.casefold() for text in side}) == len(side)
         assert not checked & {comparable(text) for text in side}
+
+
+@pytest.mark.parametrize("pair", ["zh-en", "en-de"])
+def test_no_line_that_is_held_out_is_trained_on(pair: str) -> None:
+    trained = chain.from_iterable(
+        chain.from_iterable(read_pairs(path)) for path in FILES if path.name.startswith(pair)
+    )
+    known = set(map(comparable, trained))
+    for path in sorted((PHRASES / "held-out").glob(f"*.{pair}.tsv")):
+        pairs = read_pairs(path)
+        assert len(pairs) == 250
+        assert not known & {comparable(text) for one in pairs for text in one}
