@@ -94,8 +94,8 @@ def evaluate(
     "--int8",
     "is_int8",
     is_flag=True,
-    help="Store the matrices of layers in int8, as the native backend computes with them: "
-    "half the size.",
+    help="Store the matrices of layers in int8, as the native backend computes with them, in "
+    "half the bytes of float16.",
 )
 def average(sources: tuple[Path, ...], destination: Path, is_int8: bool) -> None:
     """Average the weights of SOURCES in the checkpoint DESTINATION.

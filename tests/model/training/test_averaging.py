@@ -11,6 +11,7 @@ import torch
 from model.checkpoint import CheckpointError, open_checkpoint, verify_sums
 from model.checkpoint.files import WEIGHTS_FILE
 from model.checkpoint.reference import load_checkpoint
+from model.checkpoint.saving import in_int8
 from model.network.config import ModelConfig
 from model.training.averaging import average_checkpoints
 from tests.model.network.reference import run_to_end, tiny_runner
@@ -56,6 +57,14 @@ def test_a_copy_in_int8_is_smaller_and_int8_computes_exactly_the_same_with_it(
         for directory in (half, int8)
     )
     assert expected == found
+
+
+def test_ties_fall_away_from_zero_in_int8_as_in_the_native_backend() -> None:
+    weight = torch.tensor([[127.0, 0.5, -0.5, 1.5, 2.5, -2.5], [0.0] * 6])
+    stored = in_int8({"encoder.0.linear.weight": weight, "src_embedding.tokens.weight": weight})
+    codes, scales = stored.values()
+    assert codes.tolist() == [[127, 1, -1, 2, 3, -3], [0] * 6]
+    assert scales.tolist() == [1.0, 0.0]
 
 
 def test_what_has_no_mean_is_refused_and_nothing_is_left(
