@@ -16,13 +16,17 @@ _SPACED_CLOSING = r"(?:»(?=[\s.,;:!?]|$)\s*)?"
 """A French closing quotation mark after the space before it; German » stands before a letter."""
 _STOP = rf"(?<!(?<!\p{{L}})\p{{Lu}}\p{{Ll}}{{0,3}})(?<!\d)\.(?={_CLOSING}\s(?!\d))"
 """A full stop, but not of a number, before a number, of a title or of an initial."""
+_BESIDE = rf"(?:(?<=\p{{Lo}}.)|(?=\p{{Lo}}|{_CLOSING}\s))"
+"""Behind an ASCII mark of a sentence: of a number it is beside no space, and no Chinese word."""
 _BOUNDARIES = (
-    regex.compile(rf"(?:[。！？…؟।]|[!?](?={_CLOSING}\s)|{_STOP})+{_CLOSING}\s*{_SPACED_CLOSING}"),
-    regex.compile(rf"(?:[；：，、،]|[;:,](?={_CLOSING}\s)){_CLOSING}\s*"),
+    regex.compile(rf"(?:[。！？…؟।]|[!?]{_BESIDE}|{_STOP})+{_CLOSING}\s*{_SPACED_CLOSING}"),
+    regex.compile(rf"(?:[；：，、،]|[;:,]{_BESIDE}){_CLOSING}\s*"),
     regex.compile(r"(?<!«|\d\.)\s+"),
+    regex.compile(r"\p{Lo}\p{M}*+"),
 )
-_CONTINUATION = regex.compile(r"[!?;:]|»(?=[\s.,;:!?]|$)")
-"""What no part begins with: French marks, which have a space before them."""
+"""The best first; the last is in no number and no Latin word."""
+_CONTINUATION = regex.compile(r"[!?;:,！？；：，、。\p{Pe}”’]|»(?=[\s.,;:!?]|$)")
+"""What no part begins with, such as French marks, which have a space before them."""
 _GRAPHEME = regex.compile(r"\X")
 _GRAPHEME_WINDOW = 64
 _NEAR_ENOUGH = 0.9

@@ -211,6 +211,24 @@ def test_an_over_long_sentence_is_cut_at_the_best_place(text: str, first: str) -
 
 
 @settings(deadline=None, max_examples=100)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", ",", "，", ":", "(", ")", "%"]),
+            st.from_regex(r"\A(?:[1-9][0-9]{0,3}(\.[0-9]{1,2})?|A[a-z]{2,5}[0-9]?)\Z"),
+            st.sampled_from(["元", "公司在", "，增长了", ",同比"]),
+        ),
+        min_size=4,
+    )
+)
+def test_a_number_or_a_name_in_chinese_is_never_cut(runs: list[tuple[str, str, str]]) -> None:
+    text = "".join(map("".join, runs))
+    *parts, _ = split_to_fit(text, 24, len)
+    for part in parts:
+        assert part[-1] in "元公司在增长了同比，,:"
+
+
+@settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from("az. "), st.integers(1, 700)), min_size=1, max_size=30))
 def test_the_work_is_linear_where_tokens_are_spread_unevenly(runs: list[tuple[str, int]]) -> None:
     """Long stretches that are next to nothing before others of which a character is too much."""
