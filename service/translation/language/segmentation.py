@@ -49,10 +49,13 @@ _WINDOW_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class Piece:
-    """A sentence to translate, or the text between two sentences."""
+    """A sentence to translate, or the text between two sentences. `begins`, `ends`: the parts of a
+    sentence that is too long do not all begin or end one."""
 
     text: str
     is_sentence: bool
+    begins: bool = True
+    ends: bool = True
 
 
 def spaced_gap(gap: str, source: str, target: str) -> str:
@@ -180,11 +183,12 @@ class _Cutter:
             yield from _segment(part, self.language)
 
     def _split(self, sentence: str) -> Iterator[Piece]:
-        for part in split_to_fit(sentence, self.max_tokens, self.count_tokens):
+        parts_of_it = [*split_to_fit(sentence, self.max_tokens, self.count_tokens)]
+        for place, part in enumerate(parts_of_it, 1):
             if len(part) == 1 and self.count_tokens(part) > self.max_tokens:
                 yield Piece(part, is_sentence=False)
             else:
-                yield from _trim(part)
+                yield from _trim(part, begins=place == 1, ends=place == len(parts_of_it))
 
 
 def _segment(stretch: str, language: str) -> Iterator[str]:
@@ -203,11 +207,11 @@ def _segment(stretch: str, language: str) -> Iterator[str]:
         start += sum(map(len, settled))
 
 
-def _trim(sentence: str) -> Iterator[Piece]:
+def _trim(sentence: str, *, begins: bool = True, ends: bool = True) -> Iterator[Piece]:
     if not has_letters(sentence):
         yield Piece(sentence, is_sentence=False)
         return
     start, end = bare(sentence)
     yield Piece(sentence[:start], is_sentence=False)
-    yield Piece(sentence[start:end], is_sentence=True)
+    yield Piece(sentence[start:end], is_sentence=True, begins=begins, ends=ends)
     yield Piece(sentence[end:], is_sentence=False)

@@ -32,6 +32,7 @@ from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.script import Script, enter_script
+from service.translation.sentence.sentence_part import SentencePart
 from service.translation.sentence.slashes import Slashes, enter_slashes
 from service.translation.sentence.stages import Stage
 from service.translation.sentence.terms import Terms
@@ -123,6 +124,9 @@ class Entrance:
         text = sentence.text
         if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):
             stages.append(ordinals)
+        if not (sentence.begins and sentence.ends):
+            begins = sentence.begins or bool(prefix)
+            stages.append(SentencePart(text, begins, sentence.ends, self._work.target))
         if sentence.is_in_capitals:
             count_nouns = self.count_pieces if self._has_capitals_for_nouns else None
             stages.append(enter_capitals(text, count_nouns))

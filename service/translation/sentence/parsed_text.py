@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import NamedTuple, Union
 
 from model.text.spans import Span
 from service.translation.language.line_marks import line_sign
@@ -24,13 +24,28 @@ Cut = Callable[[str, bool], Sequence[Piece]]
 _MOST_SIGNS = 8
 
 
+class _Place(NamedTuple):
+    """Where a sentence is in a text, and what its `Piece` tells."""
+
+    start: int
+    end: int
+    begins: bool
+    ends: bool
+
+    def within(self, outer: _Place) -> _Place:
+        """Where it is if it is in the outer one's text."""
+        start, end = outer.start + self.start, outer.start + self.end
+        begins = self.begins and (outer.begins or start > outer.start)
+        return _Place(start, end, begins, self.ends and (outer.ends or end < outer.end))
+
+
 @dataclass(frozen=True, eq=False)
 class Sentence:
     """A sentence of a flow, with a MARK for each string of `kept`.
 
     `tags` are the tags inside, and `tag_items` what is written for each; `escapes` is how the
     translation spells some characters; `is_in_capitals` also if only its flow is; `is_plain`: it
-    needs no stage but terms.
+    needs no stage but terms; `begins`, `ends`: as those of the `Piece`.
     """
 
     text: str
@@ -40,6 +55,8 @@ class Sentence:
     escapes: Mapping[str, TextPart] = field(default_factory=dict)
     is_in_capitals: bool = False
     is_plain: bool = False
+    begins: bool = True
+    ends: bool = True
 
     @property
     def is_bare(self) -> bool:
@@ -123,25 +140,27 @@ class FlowCutter:
     def _flow_items(self, flow: Flow) -> Iterator[Item]:
         is_in_caps = is_in_capitals(flow.text)
         position = num_tags = 0
-        for start, end in self._spans(flow, is_in_caps):
+        for place in self._places(flow, is_in_caps):
+            start, end = place.start, place.end
             first, last = _tags_inside(flow, start, end)
             first = max(first, num_tags)
             between = flow.tags[num_tags:first]
             yield from self._gap(flow, position, start, between, is_between=position > 0)
-            yield self._sentence(flow, Span(start, end), flow.tags[first:last], is_in_caps)
+            yield self._sentence(flow, place, flow.tags[first:last], is_in_caps)
             position, num_tags = end, max(first, last)
         yield from self._gap(flow, position, len(flow.text), flow.tags[num_tags:])
 
-    def _spans(self, flow: Flow, is_in_caps: bool) -> Iterator[Span]:
+    def _places(self, flow: Flow, is_in_caps: bool) -> Iterator[_Place]:
         """Where the sentences are. One with a sign inside is cut once more with the sign's mark,
         since a network tells only so many marks apart."""
         text = _with_signs(flow)
-        for start, end in _sentence_spans(self._cut(text, is_in_caps)):
-            if (marked := flow.text[start:end]) == text[start:end]:
-                yield Span(start, end)
+        for place in _places_of(self._cut(text, is_in_caps)):
+            span = slice(place.start, place.end)
+            if (marked := flow.text[span]) == text[span]:
+                yield place
                 continue
-            for first, last in _sentence_spans(self._cut(marked, is_in_caps)):
-                yield Span(start + first, start + last)
+            for inner in _places_of(self._cut(marked, is_in_caps)):
+                yield inner.within(place)
 
     def _gap(
         self, flow: Flow, start: int, end: int, tags: Sequence[Tag], *, is_between: bool = False
@@ -168,7 +187,10 @@ class FlowCutter:
         for tag in tags:
             yield from self.items(tag.written)
 
-    def _sentence(self, flow: Flow, span: Span, tags: Sequence[Tag], is_in_caps: bool) -> Sentence:
+    def _sentence(
+        self, flow: Flow, place: _Place, tags: Sequence[Tag], is_in_caps: bool
+    ) -> Sentence:
+        span = Span(place.start, place.end)
         text = in_half_width(flow.text[span.start : span.end])
         return Sentence(
             text,
@@ -177,6 +199,8 @@ class FlowCutter:
             [list(self.items(tag.written)) for tag in tags],
             {**flow.escapes, **_spellings(flow, span)} if flow.written else flow.escapes,
             is_in_caps or is_in_capitals(text),
+            begins=place.begins,
+            ends=place.ends,
         )
 
 
@@ -190,12 +214,12 @@ def _with_signs(flow: Flow) -> str:
     return "".join((next(in_order) or MARK) if char == MARK else char for char in flow.text)
 
 
-def _sentence_spans(pieces: Iterable[Piece]) -> Iterator[Span]:
+def _places_of(pieces: Iterable[Piece]) -> Iterator[_Place]:
     position = 0
     for piece in pieces:
         end = position + len(piece.text)
         if piece.is_sentence:
-            yield Span(position, end)
+            yield _Place(position, end, piece.begins, piece.ends)
         position = end
 
 

@@ -1,0 +1,50 @@
+"""Parts of a sentence that is too long read as one sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from model.decoding.sentence_limits import SentenceLimits
+from service.translation.sentence.sentence_part import SentencePart
+from service.translation.sentence.stages import Draft
+from tests.service.translation.sentence.test_stages import prepared
+
+
+@pytest.mark.parametrize(
+    ("part", "target", "translation", "read"),
+    [
+        ("它们很大，", "en", "They are big.", "they are big,"),
+        ("它们很大", "en", "They are big.", "they are big"),
+        ("汤姆来了；", "en", "Tom came.", "Tom came;"),
+        ("和五月，", "en", "May and I,", "May and I,"),
+        ("美国，", "en", "the U.S.", "the U.S."),
+        ("very big!", "de", "Sehr groß.", "Sehr groß."),
+        ("and it is big,", "de", "Und es ist 5.", "und es ist 5,"),
+        ("The house,", "en", "The house,", "The house,"),
+        ("which is big,", "zh", "很大。", "很大，"),
+        ("which is big", "zh", "（很大）。", "（很大）"),
+    ],
+)
+def test_a_part_has_no_capital_and_no_full_stop_of_its_own(
+    part: str, target: str, translation: str, read: str
+) -> None:
+    inner = SentencePart(part, begins=False, ends=False, target=target)
+    assert inner.leave(Draft(translation)).text == read
+    whole = SentencePart(part, begins=True, ends=True, target=target)
+    assert whole.leave(Draft(translation)).text == translation
+
+
+@pytest.mark.parametrize(
+    "text", ["the old dog, " * 12 + "it barks.", "a, b • c {0} " * 12 + "dogs."]
+)
+def test_only_the_first_part_begins_a_sentence_and_only_the_last_ends_it(text: str) -> None:
+    parsed, _ = prepared(f"He says. {text} It says.", limits=SentenceLimits(16, 60, 8))
+    first, begin, *within, end, last = parsed.sentences
+    assert within
+    assert [(one.begins, one.ends) for one in (first, begin, end, last)] == [
+        (True, True),
+        (True, False),
+        (False, True),
+        (True, True),
+    ]
+    assert not any(one.begins or one.ends for one in within)
