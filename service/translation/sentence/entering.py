@@ -52,7 +52,7 @@ _ODD_WORDS = re.compile(
     rf"|(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
     r"|(?<=[一-鿿][-−])\d|(?<=零下)|(?<=[\d一二三四五六七八九 ]折)"
     r"|(?<=\d点)[半一三]|(?<=[\d日号月年点分][～〜—])\d"
-    r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?(?:Uhr|h)\b"
+    r"|(?<=\d)\s?Uhr\b|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
     r"|(?<=\d)(?:[.,]\d|(?:[kKmMbB]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
 )
 """Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that

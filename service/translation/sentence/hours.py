@@ -1,5 +1,5 @@
 """English hours of half a day, as hours of a whole one: networks lose that 3 p.m. is 15:00. German
-ranges of hours, in digits: networks make 17 p.m. of 9–17 Uhr."""
+hours, in digits: networks make 17 p.m. of 9–17 Uhr, and 17 of 17 Uhr."""
 
 from __future__ import annotations
 
@@ -19,11 +19,23 @@ _HOUR = regex.compile(
 _HALF = 12
 _DASHES = frozenset("-–—")
 _DASH_AFTER = regex.compile(r"\s?[-–—]\s?\d")
+_IN_SECOND_HALF = {
+    "morgens": range(0),
+    "früh": range(0),
+    "vormittags": range(0),
+    "mittags": range(1, 4),
+    "nachmittags": range(1, 12),
+    "abends": range(1, 12),
+    "nachts": range(8, 13),
+}
+"""Words for a part of the day, and the hours before them that are of its second half."""
+_OF_DAY = r"(?P<{0}hour>[01]?\d|2[0-4])(?:[:.](?P<{0}minute>[0-5]\d))?"
 _UHR = regex.compile(
-    r"(?<![\d.,:/–—-])(?P<hour>1?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?(?P<dash>\s?[-–—]\s?)"
-    r"(?P<to>1?\d|2[0-4])(?:[:.](?P<to_minute>[0-5]\d))?\s?(?:Uhr|(?<=[:.]\d\d\s?)h)\b(?!/)"
+    rf"(?<![\d.,:/–—-])(?:{_OF_DAY.format('first_')}(?P<joint>\s?[-–—]\s?|\s(?:bis|und|oder)\s))?"
+    rf"{_OF_DAY.format('')}\s?(?:Uhr(?:\s(?P<minute>[0-5]\d)(?![\d:]|[.,]\d|\s\p{{Lu}}))?"
+    rf"(?:\s(?P<part>{'|'.join(_IN_SECOND_HALF)}))?|(?<=[-–—].{{0,4}}[:.]\d\d\s?)h)\b(?![/-])"
 )
-"""9–17 Uhr, and 9–17.30 h; 2–3 h is a time that something takes."""
+"""17 Uhr, 9 bis 17 Uhr 30, 8 Uhr abends, and 9–17.30 h; 2–3 h is a time that something takes."""
 
 
 class Hour(NamedTuple):
@@ -46,9 +58,15 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
 
 
 def _german(found: regex.Match[str]) -> Hour:
-    first = _digits(int(found["hour"]), found["minute"])
-    written = f"{first}{found['dash']}{_digits(int(found['to']), found['to_minute'])}"
+    written, joint = _of_day(found, ""), found["joint"]
+    if joint is not None:
+        written = f"{_of_day(found, 'first_')}{joint}{written}"
     return Hour(*found.span(), written, written)
+
+
+def _of_day(found: regex.Match[str], which: str) -> str:
+    hour, late = int(found[f"{which}hour"]), _IN_SECOND_HALF.get(found["part"], ())
+    return _digits(hour + _HALF * (hour in late), found[f"{which}minute"])
 
 
 def _english(text: str) -> Iterator[Hour]:

@@ -93,10 +93,20 @@ def test_short_days_go_in_as_whole_ones(language: str, text: str, spelled: str |
         (
             "de",
             "Mo, Di, Do 8–12, Sa 9 Uhr, Fr 12.5.",
-            "Montag, Dienstag, Donnerstag 8–12, Samstag 9 Uhr, Freitag 12.5.",
+            "Montag, Dienstag, Donnerstag 8–12, Samstag 9:00, Freitag 12.5.",
         ),
-        ("de", "9–17 Uhr, Sa 9 - 13.30 h, 10 Uhr", "9:00–17:00, Samstag 9:00 - 13:30, 10 Uhr"),
-        ("de", "um 20 Uhr, 9–17 Uhren, 10 Uhr mit 5-6 h/d", None),
+        ("de", "9–17 Uhr, Sa 9 - 13.30 h, 10 Uhr", "9:00–17:00, Samstag 9:00 - 13:30, 10:00"),
+        (
+            "de",
+            "9 bis 17 Uhr, um 14 Uhr 30, 10 Uhr 30 Minuten, von 8.15 Uhr an",
+            "9:00 bis 17:00, um 14:30, 10:00 30 Minuten, von 8:15 an",
+        ),
+        (
+            "de",
+            "8 Uhr morgens bis 8 Uhr abends, 12 Uhr mittags, 2 bis 3 Uhr nachmittags",
+            "8:00 bis 20:00, 12:00, 14:00 bis 15:00",
+        ),
+        ("de", "9–17 Uhren, mit 5-6 h/d, 3,5 Uhr, das 17-Uhr-Spiel, 2024 Uhr, 3:30 h", None),
     ],
 )
 def test_hours_go_in_as_networks_know_them(language: str, text: str, spelled: str | None) -> None:
@@ -106,7 +116,7 @@ def test_hours_go_in_as_networks_know_them(language: str, text: str, spelled: st
 @pytest.mark.parametrize(
     ("language", "text", "spelled"),
     [
-        ("de", "9-12 u. 14 Uhr, 1.299,- € und 5,-- €", "9-12 und 14 Uhr, 1.299 € und 5 €"),
+        ("de", "9-12 u. 14 Uhr, 1.299,- € und 5,-- €", "9-12 und 14:00, 1.299 € und 5 €"),
         (
             "en",
             "€4.5M, ⟦0⟧2.3bn, $60k–$80k, 1.2M images, 3.5k people",
