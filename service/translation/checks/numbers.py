@@ -36,13 +36,23 @@ _PARTED = regex.compile(
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿萬億]+|[百千])")
 _TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿萬億])")
 _TIME = regex.compile(r"(?<=点)(?:(?P<half>半)|[一1]刻|(?P<three>[三3]刻))")
+_METRES = regex.compile(r"(?<=(?<![\d.])\d)米(?=\d{1,2}(?![\d.多几]))")
+"""In 1米83, which is 1.83 m."""
 _MYRIADS = frozenset("万亿萬億")
 """Unlike 千 these are never a prefix of a unit."""
-_RANGE = r"(?:\s?(?:[-–—]|(?:to|or|and|till|until)\s)\s?[01]?\d(?:[:.]\d\d)?)?"
-_AFTERNOON = regex.compile(rf"(?:[:.]\d\d)?{_RANGE}\s?p\.?\s?m\b", regex.IGNORECASE)
+_RANGE = r"(?:\s?(?:[-–—]|(?:to|or|and|till|until|bis|und|oder)\s)\s?[01]?\d(?:[:.]\d\d)?)?"
+_AFTERNOON = regex.compile(
+    rf"(?:[:.]\d\d)?{_RANGE}\s?(?:p\.?\s?m|Uhr\s(?:\d\d\s)?(?:mittags|nachmittags|abends|nachts))\b",
+    regex.IGNORECASE,
+)
 _MORNING = regex.compile(rf"(?:[:.]\d\d)?{_RANGE}\s?a\.?\s?m\b", regex.IGNORECASE)
-_LONGEST_RANGE = 24
-_BEFORE_NOON = ("下午", "晚上", "傍晚", "夜里", "nachmittags ", "abends ")
+_LONGEST_RANGE = 32
+_OF_AFTERNOON = regex.compile(
+    r"(?:中午|下午|晚上|傍晚|夜里|深夜|nachmittags|abends)\s?"
+    r"(?:\d{1,2}(?:[:：点](?:\d\d分?)?)?\s?[-–—~～至到]\s?)?$",
+    regex.IGNORECASE,
+)
+"""What stands before an hour of the second half of the day, or before a range's second hour."""
 _REPUBLIC = regex.compile(r"民[国國]\s?$")
 _LONGEST_SCALE = 12
 LETTER_SCALES = {"k": 10**3, "m": 10**6, "b": 10**9, "tn": 10**12}
@@ -90,7 +100,7 @@ def with_known_digits(text: str) -> str:
 
 def find_numbers(text: str) -> Numbers:
     """The numbers of a text in digits and in words. Linear time."""
-    text = with_known_digits(text)
+    text = _METRES.sub(".", with_known_digits(text))
     words = list(number_words(text))
     certain = [_signed(text, *found) for found in _digits(text)]
     certain += _quarters(text)
@@ -170,10 +180,8 @@ def _digits(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
     position = 0
     decades = {match.start(): match for match in _DECADE.finditer(text)}
     parted = {match.start(): match.end() for match in _PARTED.finditer(text)}
-    for match in _NUMBER.finditer(text):
+    while match := _NUMBER.search(text, position):
         start, end = match.span()
-        if start < position:
-            continue
         if (decade := decades.get(start)) is not None:
             position = decade.end()
             year = Decimal(100 * (int(decade["century"]) - 1) + int(decade["decade"]))
@@ -265,5 +273,5 @@ def _of_day(values: set[Decimal], text: str, start: int, end: int) -> set[Decima
         return values | {value + 12 for value in values}
     if _MORNING.match(text, end, end + _LONGEST_RANGE):
         return values | {value % 12 for value in values}
-    is_after = text[max(0, start - 12) : start].lower().endswith(_BEFORE_NOON)
+    is_after = _OF_AFTERNOON.search(text[max(0, start - _LONGEST_RANGE) : start])
     return values | {value + 12 for value in values} if is_after else values

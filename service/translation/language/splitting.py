@@ -22,9 +22,9 @@ _BOUNDARIES = (
     regex.compile(rf"(?:[。！？…؟।]|[!?]{_BESIDE}|{_STOP})+{_CLOSING}\s*{_SPACED_CLOSING}"),
     regex.compile(rf"(?:[；：，、،]|[;:,]{_BESIDE}){_CLOSING}\s*"),
     regex.compile(r"(?<!«|\d\.)\s+"),
-    regex.compile(r"\p{Lo}\p{M}*+"),
+    regex.compile(r"(?V1)[\p{Lo}--[至到和与與及或从從在第约約]]\p{M}*+"),
 )
-"""The best first; the last is in no number and no Latin word."""
+"""The best first; the last is in no number, no Latin word and no range."""
 _CONTINUATION = regex.compile(r"[!?;:,！？；：，、。\p{Pe}”’]|»(?=[\s.,;:!?]|$)")
 """What no part begins with, such as French marks, which have a space before them."""
 _GRAPHEME = regex.compile(r"\X")

@@ -12,6 +12,7 @@ from functools import cache
 import regex
 
 from model.text.spans import Span
+from service.translation.sentence.chinese_hours import find_chinese_hours
 from service.translation.sentence.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.hours import find_hours
@@ -253,7 +254,7 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     """The stage of a sentence with abbreviations of the language, or with numbers that networks do
     not know as they are written; None without."""
     if language == "zh":
-        numbers = [*find_chinese_numbers(text)]
+        numbers = [*find_chinese_numbers(text), *find_chinese_hours(text)]
         return spell(text, [], numbers) if numbers else None
     known = _abbreviations(language)
     if known is None:

@@ -1,5 +1,5 @@
 """Chinese numbers that networks take for others: 8折 is 20 % off, 零下5度 and 为-5 are below zero,
-3点半 is 3:30, and 3～5 is 3-5."""
+3点半 is 3:30, 2分30秒 is two numbers, 1米83 is one, and 3～5 is 3-5."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def find_chinese_numbers(text: str) -> Iterator[Replacement]:
             yield Replacement(*sign.span(), f" {sign.group()}")
     for pattern, write in _RULES:
         for found in pattern.finditer(text):
-            yield Replacement(*found.span(), write(found))
+            if (new := write(found)) != found.group():
+                yield Replacement(*found.span(), new)
 
 
 def _below_zero(found: regex.Match[str]) -> str:
@@ -36,6 +37,14 @@ def _discount(found: regex.Match[str]) -> str:
 
 def _clock(found: regex.Match[str]) -> str:
     return f"点{MINUTES[found['part']]}分"
+
+
+def _duration(found: regex.Match[str]) -> str:
+    return "、".join(f"{one}钟" if one[-1] == "分" else one for one in found.captures("part"))
+
+
+def _height(found: regex.Match[str]) -> str:
+    return f"{found['metres']}.{found['rest']}米"
 
 
 def _hyphen(_: regex.Match[str]) -> str:
@@ -52,6 +61,24 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
         ),
         _discount,
     ),
+    (
+        regex.compile(
+            r"(?<![\d.点])(?:(?P<part>\d{1,3}个?小时)(?P<part>\d{1,2}分钟?)|(?P<part>\d{1,3}分钟?)(?=\d))"
+            r"(?P<part>\d{1,2}秒钟?)?+(?![\d.])"
+        ),
+        _duration,
+    ),
+    (
+        regex.compile(
+            r"(?<![\d.])(?P<metres>\d)米(?P<rest>\d{1,2})(?![\d.多几]|\s?[\p{Latin}厘分毫米])"
+        ),
+        _height,
+    ),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),
-    (regex.compile(r"(?:(?<=\d)[～〜—]++|(?<=[日号月年点分])[～〜—])(?=\d)"), _hyphen),
+    (  # not between times with minutes
+        regex.compile(
+            r"(?<![:：]\d\d|点\d\d分)(?:(?<=\d)[～〜—]++|(?<=[日号月年点分])[～〜—])(?=\d)"
+        ),
+        _hyphen,
+    ),
 )

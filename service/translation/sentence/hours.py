@@ -1,5 +1,5 @@
 """English hours of half a day, as hours of a whole one: networks lose that 3 p.m. is 15:00. German
-hours, in digits: networks make 17 p.m. of 9–17 Uhr, and 17 of 17 Uhr."""
+hours, in digits: networks make 17 p.m. of 9–17 Uhr, and 17 of 17 Uhr. And Chinese ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import regex
+
+from service.translation.sentence.chinese_hours import find_chinese_hours
 
 _CLOCK = r"(?P<{0}hour>1[0-2]|0?[1-9])(?:[:.](?P<{0}minute>[0-5][0-9]))?"
 _HOUR = regex.compile(
@@ -55,6 +57,8 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
         yield from _english(text)
     elif language == "de":
         yield from map(_german, _UHR.finditer(text))
+    elif language == "zh":
+        yield from (Hour(*one, one.new) for one in find_chinese_hours(text))
 
 
 def _german(found: regex.Match[str]) -> Hour:

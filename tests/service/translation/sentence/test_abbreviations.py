@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.sentence.abbreviations import enter_abbreviations
 
 
@@ -142,12 +143,32 @@ def test_amounts_go_in_as_whole_numbers(language: str, text: str, spelled: str |
         ("2020年-2023年，5元-10元，和平-2021，F-16，氦-3，3-5", None),
         ("3点半、12点一刻到7号～9号，8:00—9:30", "3点30分、12点15分到7号-9号，8:00-9:30"),
         ("第3点半数，三点半，6-12岁，——好", None),
+        ("下午3:20，晚上8点05分至9:30，中午12：10", "15:20，20:05-21:30，中午12:10"),
+        ("上午9:00至下午4:30，凌晨1点15分～2:45", "上午9:00-16:30，凌晨1:15-2:45"),
+        ("3小时58分12秒，1个小时20分钟", "3小时、58分钟、12秒，1个小时、20分钟"),
+        ("还剩2分30秒，身高1米83", "还剩2分钟、30秒，身高1.83米"),
+        ("比分4:10，12:30:45，3点15分钟，得了2分，100米20人，3米20厘米，5分3次", None),
     ],
 )
-def test_chinese_signs_discounts_and_hours_go_in_as_networks_know_them(
+def test_chinese_signs_discounts_and_times_go_in_as_networks_know_them(
     text: str, spelled: str | None
 ) -> None:
     assert entered(text, "zh") == spelled
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        *(("en", f"at {hour}:20 {half}.m.") for hour in range(1, 13) for half in "ap"),
+        *(("de", f"um {hour} Uhr {part}") for hour in range(1, 13) for part in ("abends", "früh")),
+        *(("de", f"von {hour} bis {hour + 1} Uhr {part}") for hour, part in [(3, "nachmittags")]),
+        *(("zh", f"{part}{hour}:20") for hour in range(1, 13) for part in ("下午", "晚上", "早上")),
+        *(("zh", f"下午{hour}:20至{hour + 1}点05分") for hour in range(1, 11)),
+        ("zh", "身高1米83"),
+    ],
+)
+def test_what_goes_in_has_the_numbers_of_the_text(language: str, text: str) -> None:
+    assert unmatched(find_numbers(text), find_numbers(entered(text, language) or text)) == ([], [])
 
 
 @pytest.mark.parametrize(
