@@ -20,6 +20,7 @@ from service.translation.language.chinese import (
     to_simplified,
     to_traditional,
 )
+from service.translation.language.line_marks import NUMERAL
 from service.translation.language.segmentation import (
     Piece,
     cut_text,
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 _SAMPLE = 2000
-_NUMBERED = re.compile(r"(?m)^(\s*\d{1,3})、\s*(?=[^\W\d])")
-"""An entry of a Chinese list, as 1、打开; elsewhere 1. stands before it."""
 _QUOTATION_MARK = re.compile('["“„»«]')
 _QUOTATION = re.compile(r'["“„»«]([^"“”„»«\n]{3,200})["“”»«]')
 _MOST_PLAIN = 500
@@ -60,7 +59,7 @@ _MOST_PLAIN = 500
 _WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
 _USUAL = re.compile(rf"{_WORD}(?:,? {_WORD})*+[.!?]?")
 _USUAL_HAN = "[一-\u6297\u6299-\u96f5\u96f7-鿿]"  # without 折 and 零
-_USUAL_CHINESE = re.compile(rf"{_USUAL_HAN}++(?:[，、]{_USUAL_HAN}++)*+[。！？]?")
+_USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、){_USUAL_HAN}++(?:[，、]{_USUAL_HAN}++)*+[。！？]?")
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
 one at the end. For them, one look answers what `_has_no_stage` asks."""
 
@@ -136,8 +135,6 @@ class Preparation:
             is_auto = work.job.format == "auto"
             page = take_apart(text, self._find_kept, work.job.target, has_paragraphs=is_auto)
             return ParsedText(self._cutter.items(page))
-        if "、" in text and is_spaced(work.target) and not is_spaced(work.source):
-            text = _NUMBERED.sub(r"\1. ", text)
         if self._is_plain(text):
             return ParsedText([Sentence(text, is_plain=not work.is_traditional)])
         joins_lines = work.job.split_sentences is not True

@@ -23,7 +23,7 @@ from service.translation.checks.number_words import (
 
 _MOST_DIGITS = 30
 _NUMBER = regex.compile(
-    r"(?<![\p{Latin}\d_])(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d++(?:[.,'’\u00a0\u202f]\d++)*+)"
+    r"(?<![\p{Latin}\d_])(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d++(?:[.,'’\u00a0\u202f]\d++){0,15}+)"
 )
 _IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
 _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")

@@ -8,9 +8,14 @@ from collections.abc import Iterator
 
 import regex
 
+NUMERAL = "[一二三四五六七八九十]{1,3}"
+HEAD_OF_ENTRY = rf"(?:(?P<number>\d{{1,3}}|{NUMERAL})、|[(（](?P<in_brackets>{NUMERAL})[)）])"
+"""Before an entry of a Chinese list, as 1、打开, 一、打开 and (一)打开."""
+_ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
 _BULLET = "•‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
 _HEAD = regex.compile(
     rf"""\s*+(?: (?: [{_BULLET}] |[*+~](?=\s|\p{{L}}{{2}}) | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
+    | {_ENTRY}
     | (?: \*{{2,}} | !{{2,}} | =+ | \#+ | >+ | [»→] )(?=\s) | «(?=\s[^»]*+$) ) \s*+ )++""",
     regex.X,
 )
@@ -33,7 +38,7 @@ _TRAIL = regex.compile(
 """The way to a page, as in Home > Products > Tea."""
 _SIGN = regex.compile(rf"[{_BULLET}»«›→⇒·>]")
 _PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞]")
-_BARE = re.compile(r"\w(?:[^»›>→⇒·•/＞]*[\w.!?…,;:%)\"'”’])?")
+_BARE = re.compile(rf"(?!{_ENTRY})\w(?:[^»›>→⇒·•/＞]*[\w.!?…,;:%)\"'”’])?")
 _BOXES = frozenset({"[ ]", "[x]", "[X]"})
 
 

@@ -10,12 +10,13 @@ from typing import NamedTuple, Union
 
 from model.text.spans import Span
 from service.translation.language.line_marks import line_sign
-from service.translation.language.segmentation import Piece, spaced_gap
+from service.translation.language.segmentation import Piece, is_spaced, spaced_gap
 from service.translation.language.widths import in_half_width
 from service.translation.markup.coded_text import Code, TextPart, plain_text
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
 from service.translation.sentence.capitals import is_in_capitals
+from service.translation.sentence.list_heads import with_usual_head
 
 Item = Union[TextPart, "Sentence"]
 """A string or code that stays, or a sentence."""
@@ -128,6 +129,7 @@ class FlowCutter:
 
     def __init__(self, source: str, target: str, cut: Cut) -> None:
         self._source, self._target, self._cut = source, target, cut
+        self._lists_otherwise = is_spaced(target) and not is_spaced(source)
 
     def items(self, parts: Iterable[TextPart | Flow]) -> Iterator[Item]:
         """Strings and codes stay; flows become sentences and what is between them."""
@@ -173,11 +175,15 @@ class FlowCutter:
         spaced = text if is_as_written else spaced_gap(text, self._source, self._target)
         closing = [*itertools.takewhile(lambda tag: tag.is_closing and tag.offset == start, tags)]
         yield from self._tag_items(closing)
-        if len(spaced) < len(text):
-            yield from self._tag_items(tags[len(closing) :])
+        others = tags[len(closing) :]
+        head = with_usual_head(spaced) if self._lists_otherwise else spaced
+        has_other_head = head != spaced and all(tag.offset == end for tag in others)
+        if has_other_head or len(spaced) < len(text):
+            yield head if has_other_head else ""
+            yield from self._tag_items(others)
             return
         yield spaced.removesuffix(text)
-        for tag in tags[len(closing) :]:
+        for tag in others:
             yield from flow.spell(start, tag.offset)
             yield from self.items(tag.written)
             start = tag.offset

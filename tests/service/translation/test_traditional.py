@@ -122,13 +122,27 @@ def test_what_is_in_the_target_language_stays(
 
 
 @pytest.mark.parametrize(
-    ("target", "gaps"), [("en", ["1. ", "\n 12. ", "\n"]), ("ja", ["", "\n ", "\n"])]
+    ("text", "english", "japanese"),
+    [
+        ("1、打开盒子", "1. |", "1、|"),
+        ("二、打开盒子", "2. |", "二、|"),
+        ("1.打开盒子", "1. |", "1.|"),
+        ("十一、打开。十二、关闭", "11. | 12. |", "十一、|十二、|"),
+        ("（四）关闭", "(4) |", "（四）|"),
+        ("苹果、3、4、梨", "|", "|"),
+        ("3、4、梨", "|", "|"),
+        ("一、二、三，跳！", "|", "|"),
+    ],
 )
-def test_a_language_with_spaces_numbers_lists_otherwise(target: str, gaps: list[str]) -> None:
-    text, pair = "1、打开盒子\n 12、关闭\n苹果、3、4、梨", ("zh", target)
-    work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
-    (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
-    assert document.gaps == [*gaps, ""]
+def test_a_language_with_spaces_numbers_lists_otherwise(
+    text: str, english: str, japanese: str
+) -> None:
+    for target, gaps in (("en", english), ("ja", japanese)):
+        for written, tags in ((text, "{}"), (f"<p>{text}</p>", "<p>{}</p>")):
+            job = TranslationJob([written], "zh", target, format="html" if "<" in tags else "text")
+            work = ModelJob(job, [written], [0], "zh", target, OPTIONS)
+            (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
+            assert "|".join(document.gaps) == tags.format(gaps)
 
 
 def test_chinese_words_stay_on_their_way_into_chinese() -> None:
