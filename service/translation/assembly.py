@@ -28,7 +28,7 @@ from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import KEPT_LOST, num_parted
-from service.translation.sentence.entering import Entry
+from service.translation.sentence.entering import Entry, has_spoken_numbers
 from service.translation.sentence.latin import keeps_latin, lost_latin
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rendering import read, read_links, render
@@ -274,7 +274,8 @@ def _faults(sentence: Sentence, drafts: Sequence[Draft | None], work: ModelJob) 
     strings, numbers before units, dates, and numbers that only one side has, lost ones twice;
     KEPT_LOST if a kept string was lost or doubled."""
     has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
-    has_numbers = has_digits(sentence.text) or NUMERAL.search(sentence.text) is not None
+    text = sentence.text
+    has_numbers = has_digits(text) or has_spoken_numbers(text) or NUMERAL.search(text) is not None
     numbers = find_numbers(sentence.text) if has_numbers else None
     faults = []
     for draft in drafts:

@@ -40,7 +40,12 @@ from service.translation.second_translation import SecondTranslation
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.emphasis import is_acronym
-from service.translation.sentence.entering import Entrance, Entry, has_odd_words
+from service.translation.sentence.entering import (
+    Entrance,
+    Entry,
+    has_odd_words,
+    has_spoken_numbers,
+)
 from service.translation.sentence.parsed_text import FlowCutter, ParsedText, Sentence
 from service.translation.sentence.rare_capitals import without_rare_capitals
 from service.translation.sentence.umlauts import enter_umlauts
@@ -151,6 +156,7 @@ class Preparation:
             and (self.work.source != SIMPLIFIED or to_simplified(text) == text)
             and not self.tokenizer.count_unspelled(text)
             and self._target_words.isdisjoint(text.split())
+            and not has_spoken_numbers(text)
             and (self._usual.fullmatch(text) is not None or self._has_no_stage(text))
             and len(self._encoder.ids(text)) <= self._limits.max_source_tokens
             and (self.work.source != "de" or not enter_umlauts(text, self.tokenizer, "de"))

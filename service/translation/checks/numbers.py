@@ -36,6 +36,12 @@ _PARTED = regex.compile(
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿萬億]+|[百千])")
 _TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿萬億])")
 _TIME = regex.compile(r"(?<=点)(?:(?P<half>半)|[一1]刻|(?P<three>[三3]刻))")
+_PART_OF_HOUR = regex.compile(r"\bhalf past\b|\bhalb\b|quarter|viertel", regex.IGNORECASE)
+_MINUTES = frozenset(map(Decimal, (15, 30, 45)))
+_AND_A_HALF = regex.compile(
+    r"(?:and a half|(?:ein|ander)t?halb)(?:\s(?P<scale>\p{L}++))?|半", regex.IGNORECASE
+)
+_HALF = Decimal("0.5")
 _METRES = regex.compile(r"(?<=(?<![\d.])\d)米(?=\d{1,2}(?![\d.多几]))")
 """In 1米83, which is 1.83 m."""
 _MYRIADS = frozenset("万亿萬億")
@@ -114,6 +120,11 @@ def find_numbers(text: str) -> Numbers:
     ]
     inside = (match.group()[:_MOST_DIGITS] for match in _IN_WORD.finditer(text))
     possible = {Decimal(word.value) for word in words} | {Decimal(digits) for digits in inside}
+    if _PART_OF_HOUR.search(text):
+        possible |= _MINUTES | {value - 1 for value in possible}
+    for half in _AND_A_HALF.finditer(text):
+        wholes, scale = possible | {Decimal(1)}, SCALES.get((half["scale"] or "").lower(), 1)
+        possible |= {(value + _HALF) * scale for value in wholes}
     return Numbers(certain, frozenset(possible | {-value for value in possible}))
 
 

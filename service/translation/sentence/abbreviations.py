@@ -12,9 +12,10 @@ from functools import cache
 import regex
 
 from model.text.spans import Span
-from service.translation.sentence.chinese_hours import find_chinese_hours
+from service.translation.language.segmentation import has_letters
 from service.translation.sentence.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.gendered import find_gendered
+from service.translation.sentence.halves import find_halves
 from service.translation.sentence.hours import find_hours
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.scaled import find_scaled
@@ -230,12 +231,12 @@ class Spelled:
 
     def leave(self, draft: Draft) -> Draft:
         """The translation. If it copies all the words, they are abbreviations again; numbers only
-        if it copies the text."""
+        if it copies the text, which is not all digits."""
         copied = Replaced(draft.text, self._copies(draft.text))
         return draft.replaced(copied, self._written)
 
     def _copies(self, target: str) -> list[Replacement]:
-        if target == self.text:
+        if target == self.text and has_letters(target):
             spans = sorted({**self._words, **self._numbers}.items())
             return [Replacement(*span, short) for span, short in spans]
         if not self._words:
@@ -254,7 +255,7 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     """The stage of a sentence with abbreviations of the language, or with numbers that networks do
     not know as they are written; None without."""
     if language == "zh":
-        numbers = [*find_chinese_numbers(text), *find_chinese_hours(text)]
+        numbers = [*find_chinese_numbers(text), *_numbers(text, language)]
         return spell(text, [], numbers) if numbers else None
     known = _abbreviations(language)
     if known is None:
@@ -274,6 +275,7 @@ def _numbers(text: str, language: str) -> Iterator[Replacement]:
     if language == "de":
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
+    yield from find_halves(text, language)
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
 
 

@@ -15,6 +15,7 @@ import regex
 from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
+from service.translation.sentence.halves import find_halves
 from service.translation.sentence.hours import find_hours
 from service.translation.sentence.numerals import find_numerals
 from service.translation.sentence.replaced import Replacement
@@ -98,6 +99,8 @@ _NUMBER = regex.compile(
 _POINT = regex.compile(r"\.(?=\W*+\w)")
 """Of an abbreviation; that at the end of a text is of the sentence."""
 _WORD = regex.compile(r"[\p{Latin}\d_]")
+_WITH_HALVES = frozenset({"de", "en"})
+"""Whose halves have no unit in them."""
 _DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
 
@@ -119,6 +122,11 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
         yield (Replacement(one.start, one.end, one.written(target)) for one in dates)
     yield (Replacement(one.start, one.end, one.written) for one in find_hours(text, source))
     if other is not None and source != target:
+        if source in _WITH_HALVES:
+            halves = find_halves(text, source)
+            yield (
+                one._replace(new=localised(one.new, source, target) or one.new) for one in halves
+            )
         scaled = find_scaled(text, source)
         yield (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
         yield _numerals(text, source, other)

@@ -224,6 +224,29 @@ class Entrance:
         return len(self._encoder.ids(last[-1].text if last else text))
 
 
+def has_spoken_numbers(text: str) -> bool:
+    """Whether there may be times or halves in words; any other look would take longer."""
+    return (
+        "half" in text
+        or "quarter" in text
+        or " past " in text
+        or "minutes to " in text
+        or "ten to " in text
+        or "ive to " in text
+        or "nty to " in text
+        or "半" in text
+        or " halb " in text
+        or "Halb " in text
+        or "einhalb" in text
+        or "derthalb" in text
+        or "iertel " in text
+        or "zehn " in text
+        or "ünf " in text
+        or "wanzig " in text
+    )
+
+
 def has_odd_words(text: str) -> bool:
     """Whether there may be words in capitals, joined ones, abbreviations or days, by one look."""
-    return "/" in text or ". " in text or _ODD_WORDS.search(text) is not None
+    has_some = "/" in text or ". " in text or has_spoken_numbers(text)
+    return has_some or _ODD_WORDS.search(text) is not None

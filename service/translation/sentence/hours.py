@@ -9,6 +9,7 @@ from typing import NamedTuple
 import regex
 
 from service.translation.sentence.chinese_hours import find_chinese_hours
+from service.translation.sentence.spoken_hours import find_spoken_hours
 
 _CLOCK = r"(?P<{0}hour>1[0-2]|0?[1-9])(?:[:.](?P<{0}minute>[0-5][0-9]))?"
 _HOUR = regex.compile(
@@ -53,12 +54,14 @@ class Hour(NamedTuple):
 def find_hours(text: str, language: str) -> Iterator[Hour]:
     """The hours of a text, as hours from 0:00 to 23:59. An hour before another is of the same half
     of the day if it is smaller, as in `9 to 11 p.m.`, and else of the other, as in `9 to 5 p.m.`"""
-    if language == "en":
-        yield from _english(text)
-    elif language == "de":
-        yield from map(_german, _UHR.finditer(text))
-    elif language == "zh":
+    if language == "zh":
         yield from (Hour(*one, one.new) for one in find_chinese_hours(text))
+    elif language in ("en", "de"):
+        spoken = [*find_spoken_hours(text, language)]
+        yield from (Hour(*one, one.new) for one in spoken)
+        in_digits = _english(text) if language == "en" else map(_german, _UHR.finditer(text))
+        taken = {place for one in spoken for place in range(one.start, one.end)}
+        yield from (hour for hour in in_digits if taken.isdisjoint(range(hour.start, hour.end)))
 
 
 def _german(found: regex.Match[str]) -> Hour:

@@ -1,0 +1,81 @@
+"""Times and halves in words go in in digits, and no number of a text is lost by that."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.sentence.amounts import find_amounts
+from service.translation.sentence.entering import has_odd_words
+from tests.service.translation.sentence.test_abbreviations import entered
+
+HOURS = {
+    "en": "one two three four five six seven eight nine ten eleven twelve",
+    "de": "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+}
+SPOKEN = {
+    "en": {
+        "half past": 30,
+        "a quarter past": 15,
+        "quarter to": -15,
+        "ten past": 10,
+        "twenty-five minutes to": -25,
+    },
+    "de": {
+        "halb": -30,
+        "Viertel nach": 15,
+        "viertel vor": -15,
+        "dreiviertel": -15,
+        "zehn Minuten nach": 10,
+        "fünf vor halb": -35,
+        "zwanzig vor": -20,
+    },
+}
+
+
+@pytest.mark.parametrize("language", SPOKEN)
+def test_a_time_in_words_is_the_same_in_digits(language: str) -> None:
+    for phrase, minutes in SPOKEN[language].items():
+        for hour, word in enumerate(HOURS[language].split(), 1):
+            total = (60 * hour + minutes) % 720
+            digits = f"{total // 60 or 12}:{total % 60:02}"
+            text = f"x {phrase} {word}."
+            assert entered(text, language) == f"x {digits}."
+            assert has_odd_words(text)
+            assert [one.new for one in find_amounts(text, language, "zh")] == [digits]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "spelled"),
+    [
+        ("en", "It's ten to five, or at five to six o'clock", "It's 4:50, or at 5:55"),
+        ("en", "half past 3 p.m., quarter to 12 am", "15:30, 23:45"),
+        ("en", "from ten to five, five to six people, a quarter to three million", None),
+        ("en", "half of three, a half past, ten past students, past two", None),
+        ("en", "two and a half hours, 10 and a half", "2.5 hours, 10.5"),
+        ("en", "one and a half million, a year and a half", "1.5 million, a year and a half"),
+        ("de", "halb 8 Uhr, um halb zwei Uhr nachts", "7:30, um 1:30 nachts"),
+        ("de", "fünf nach drei Jahren, ein halb leerer, deshalb acht, halb Acht", None),
+        ("de", "anderthalb Stunden, zweieinhalb, Eineinhalb", "1,5 Stunden, 2,5, 1,5"),
+        ("zh", "两个半小时，一年半，三个半月，10公里半", "2.5小时，1.5年，3.5个月，10.5公里"),
+        ("zh", "一年半载，三天半夜，一半，第三年半，十三年半", None),
+    ],
+)
+def test_times_and_halves_in_words_go_in_in_digits(
+    language: str, text: str, spelled: str | None
+) -> None:
+    assert entered(text, language) == spelled
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Come on May 5 at half past three.", "Komm am 5. Mai um 3:30 Uhr."),
+        ("It took 3 men two and a half hours.", "3 Männer brauchten 2,5 Stunden."),
+        ("In 2 Städten leben anderthalb Millionen.", "1.5 million live in 2 cities."),
+        ("5个人用了两个半小时", "It took 5 people 2.5 hours"),
+        ("Am 5. um halb acht.", "On the 5th at 7:30."),
+    ],
+)
+def test_a_half_in_words_is_a_number(source: str, target: str) -> None:
+    assert unmatched(find_numbers(source), find_numbers(target)) == ([], [])
