@@ -14,6 +14,7 @@ import regex
 from model.text.spans import Span
 from service.translation.language.segmentation import has_letters
 from service.translation.sentence.chinese_numbers import find_chinese_numbers
+from service.translation.sentence.durations import find_durations
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.halves import find_halves
 from service.translation.sentence.hours import find_hours
@@ -260,13 +261,12 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     known = _abbreviations(language)
     if known is None:
         return None
-    found = [*find_days(text, language)]
+    found, numbers = [*find_days(text, language)], [*_numbers(text, language)]
     if language == "de":
         found += map(_number_of, _NUMBER_OF.finditer(text))
-    taken = {place for start, end, _ in found for place in range(start, end)}
+    taken = {place for start, end, _ in (*found, *numbers) for place in range(start, end)}
     matches = (one for one in known.finditer(text) if taken.isdisjoint(range(*one.span())))
     found += (Replacement(*one.span(), _word(one, language)) for one in matches)
-    numbers = [*_numbers(text, language)]
     return spell(text, found, numbers) if found or numbers else None
 
 
@@ -276,6 +276,7 @@ def _numbers(text: str, language: str) -> Iterator[Replacement]:
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
     yield from find_halves(text, language)
+    yield from find_durations(text) if language == "en" else ()
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
 
 

@@ -53,7 +53,7 @@ _ODD_WORDS = re.compile(
     r"|(?<=[一-鿿][-−])\d|(?<=零下)|(?<=[\d一二三四五六七八九 ]折)"
     r"|(?<=\d点)[半一三\d]|(?<=[午上里夜]\d)[:：]|(?<=[午上里夜]\d\d)[:：]|(?<=\d)[至到]\d"
     r"|(?:(?<=小时)|(?<=\d分)|(?<=分钟)|(?<=\d米))\d|(?<=[\d日号月年点分][～〜—])\d"
-    r"|(?<=\d)\s?Uhr\b|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
+    r"|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
     r"|(?<=\d)(?:[.,]\d|(?:[kKmMbB]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
 )
 """Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that

@@ -52,6 +52,12 @@ def test_a_time_in_words_is_the_same_in_digits(language: str) -> None:
         ("en", "half past 3 p.m., quarter to 12 am", "15:30, 23:45"),
         ("en", "from ten to five, five to six people, a quarter to three million", None),
         ("en", "half of three, a half past, ten past students, past two", None),
+        (
+            "en",
+            "2h 30m, 1h20m, 1 hr 1 min. 5hrs",
+            "2 hours 30 minutes, 1 hour 20 minutes, 1 hour 1 minute. 5 hours",
+        ),
+        ("en", "h2 30m, 2h/d, 3 h, 100hr-run, 4:30h 20m", None),
         ("en", "two and a half hours, 10 and a half", "2.5 hours, 10.5"),
         ("en", "one and a half million, a year and a half", "1.5 million, a year and a half"),
         ("de", "halb 8 Uhr, um halb zwei Uhr nachts", "7:30, um 1:30 nachts"),
