@@ -23,6 +23,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from service.processes.control import LOST, READY, ChildEnd, ParentEnd, Peer
@@ -41,6 +42,9 @@ _LOOK_SECONDS = 0.5
 """How often the parent looks at what the others say."""
 _LEAST_SECONDS = 0.001
 _PR_SET_PDEATHSIG = 1
+_OOM_SCORE = Path("/proc/self/oom_score_adj")
+_MORE_OOM_SCORE = 300
+"""Of a thousand that all memory counts; more needs no rights."""
 _MOST_SILENT_SECONDS = 30.0
 """What has said that it is alive, and does not say it for so long, is killed: it hangs."""
 DRAIN, END = "drain", "end"
@@ -144,8 +148,11 @@ class Supervisor:
 
     def _become_child(self) -> None:
         """Keep nothing of the parent's, so that each process sees its parent end. One that is
-        stopped or hangs does not see it, and would keep the port: the system ends it."""
+        stopped or hangs does not see it, and would keep the port: the system ends it. If memory is
+        short, the system ends a child before the parent, which starts it again."""
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            _OOM_SCORE.write_text(str(min(int(_OOM_SCORE.read_text()) + _MORE_OOM_SCORE, 1000)))
         for other in self._children:
             if other.line is not None:
                 other.line.close()

@@ -58,6 +58,8 @@ def test_the_parent_has_one_thread_and_its_children_share_its_weights(process: P
     assert memory.rss - memory.pss > 40 * 2**20
     priorities = {os.getpriority(os.PRIO_PROCESS, thread.id) for thread in engine.threads()}
     assert len(priorities) == 1
+    scores = {pid: int(Path(f"/proc/{pid}/oom_score").read_text()) for pid in process.pids}
+    assert min(scores, key=scores.__getitem__) == parent.pid
 
 
 def test_an_engine_that_dies_fails_its_requests_only_and_comes_back(process: Process) -> None:
