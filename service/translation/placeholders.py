@@ -58,7 +58,8 @@ _DELIMITED = regex.compile(
         \d++(?:[\ \u00a0\u202f]\d{3}(?!\d))++(?![\p{Latin}_]|[.,:/-]\d)
     |(?=\d{9})(?<![\p{Latin}\d_+.,/:-])\d++[Xx]?(?![\p{Latin}\d_]|[.,:/-]\d)
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}(?![:./-]?\d|[\p{Latin}_])
-    # feet and inches, sections, postcodes: 5'11" §6.9 SW1A 2AA NY 10016
+    # feet and inches, sections, postcodes: 5'11" 14" §6.9 SW1A 2AA NY 10016
+    |(?<![\p{Latin}\d_.,/])\d{1,3}(?:\.\d)?["″](?<!"[^"\n]{0,80}["″])(?![\p{L}\d]|[^"\n]{0,80}")
     |(?<![\p{Latin}\d_.,])\d{1,2}['′]\ ?\d{1,2}(?:["″”]|'')(?!\w)
     |§{1,2}[\ \u00a0]?\d{1,4}(?:\.\d{1,4})++(?![\p{Latin}\d_])
     |(?<![\p{Latin}\d_])[A-Z]{1,2}\d[A-Z\d]?\ \d[A-Z]{2}(?![\p{Latin}\d_])

@@ -196,6 +196,7 @@ _NO_CENTS = regex.compile(
     r"(?<![\d.,'’]|(?<!\d)-)(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
 )
 """1.299,- € or CHF 5.–."""
+_WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;])|(?=\.\W*+$))"
 _LETTERS = r"\p{L}\p{M}\p{N}"
@@ -264,6 +265,9 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     found, numbers = [*find_days(text, language)], [*_numbers(text, language)]
     if language == "de":
         found += map(_number_of, _NUMBER_OF.finditer(text))
+    else:
+        words = {"w/o": "without", "w/": "with"}
+        found += (Replacement(*one.span(), words[one.group()]) for one in _WITH.finditer(text))
     taken = {place for start, end, _ in (*found, *numbers) for place in range(start, end)}
     matches = (one for one in known.finditer(text) if taken.isdisjoint(range(*one.span())))
     found += (Replacement(*one.span(), _word(one, language)) for one in matches)

@@ -33,6 +33,9 @@ _TIME = regex.compile(
     r"(?![\d:：钟])"
 )
 """A time with minutes, or two."""
+_DAY = regex.compile(r"(?:周|星期|礼拜)[一二三四五六日天]\Z")
+_LONGEST_DAY = 3
+"""Without a space behind it, the networks lose the day."""
 
 
 def find_chinese_hours(text: str) -> Iterator[Replacement]:
@@ -45,6 +48,8 @@ def find_chinese_hours(text: str) -> Iterator[Replacement]:
         new = _written(found, "", part)
         if found["to_hour"] is not None:
             new = f"{new}-{_written(found, 'to_', to_part)}"
+        if _DAY.search(text, max(0, start - _LONGEST_DAY), start):
+            new = f" {new}"
         if new != text[start:end]:
             yield Replacement(start, end, new)
 

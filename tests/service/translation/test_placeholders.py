@@ -118,6 +118,8 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("[MUSIC] plays. [A] # b ## c C### [Red] car", []),
         ("__Note__ and __Note:__ of __name__ and __MAX_A__", ["__name__", "__MAX_A__"]),
         ("12345678 or 1,234,567,890 or 1234567890.5, 12 000 or 12 345 6789", []),
+        ('A 15.6" screen', ['15.6"']),
+        ('Say "version 14" or 5, a 9" and 10" screen', []),
         (
             "He is 5'11\" in London SW1A 2AA or York, NY 10016-1, 1AA 2B, 'is 5' and \"no\".",
             ["5'11\"", "SW1A 2AA"],
