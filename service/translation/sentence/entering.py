@@ -228,7 +228,7 @@ def has_spoken_numbers(text: str) -> bool:
     """Whether there may be times or halves in words; any other look would take longer."""
     return (
         "half" in text
-        or "quarter" in text
+        or "uarter" in text
         or " past " in text
         or "minutes to " in text
         or "ten to " in text
@@ -240,7 +240,7 @@ def has_spoken_numbers(text: str) -> bool:
         or "einhalb" in text
         or "derthalb" in text
         or "iertel " in text
-        or "zehn " in text
+        or "ehn " in text
         or "ünf " in text
         or "wanzig " in text
     )

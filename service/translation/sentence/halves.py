@@ -9,35 +9,10 @@ import regex
 
 from service.translation.checks.number_words import chinese_value
 from service.translation.sentence.replaced import Replacement
+from service.translation.sentence.spoken_hours import HOURS
 
-_ENGLISH = (
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
-_GERMAN = (
-    "ein",
-    "zwei",
-    "drei",
-    "vier",
-    "fünf",
-    "sechs",
-    "sieben",
-    "acht",
-    "neun",
-    "zehn",
-    "elf",
-    "zwölf",
-)
+_ENGLISH = HOURS["en"]
+_GERMAN = ("ein", *HOURS["de"][1:])
 _AND_A_HALF = {
     "en": regex.compile(
         rf"(?<![\p{{L}}\d.,-])(?P<whole>{'|'.join(_ENGLISH)}|\d{{1,3}})\sand\s(?:a|one)\shalf(?![\p{{L}}-])",
