@@ -70,9 +70,10 @@ class SentencePart:
 
     @property
     def _pause(self) -> str:
-        """The mark that the part ends with, as the target writes it; "" without."""
+        """The mark that the part ends with, as the target writes it; without, a comma where no
+        space parts words."""
         pause = _PAUSE.search(self.text)
         if pause is None:
-            return ""
+            return "" if is_spaced(self.target) else "，"
         marks = _NARROW if is_spaced(self.target) else _WIDE
         return marks.get(pause[0], pause[0])

@@ -22,7 +22,7 @@ from tests.service.translation.sentence.test_stages import prepared
         ("and it is big,", "de", "Und es ist 5.", "und es ist 5,"),
         ("The house,", "en", "The house,", "The house,"),
         ("which is big,", "zh", "很大。", "很大，"),
-        ("which is big", "zh", "（很大）。", "（很大）"),
+        ("which is big", "zh", "（很大）。", "（很大），"),
     ],
 )
 def test_a_part_has_no_capital_and_no_full_stop_of_its_own(
