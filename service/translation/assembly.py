@@ -17,12 +17,11 @@ from service.translation.checks.differences import (
     check_sentence,
     check_terms,
 )
-from service.translation.checks.number_words import NUMERAL
+from service.translation.checks.number_words import HAS_NUMBERS
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.omissions import omitted
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.job import ModelJob
-from service.translation.language.segmentation import has_digits
 from service.translation.markup.coded_text import CodedText, Text, TextPart, plain_text
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
@@ -275,7 +274,7 @@ def _faults(sentence: Sentence, drafts: Sequence[Draft | None], work: ModelJob) 
     KEPT_LOST if a kept string was lost or doubled."""
     has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
     text = sentence.text
-    has_numbers = has_digits(text) or has_spoken_numbers(text) or NUMERAL.search(text) is not None
+    has_numbers = HAS_NUMBERS.search(text) is not None or has_spoken_numbers(text)
     numbers = find_numbers(sentence.text) if has_numbers else None
     faults = []
     for draft in drafts:

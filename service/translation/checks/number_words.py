@@ -82,10 +82,10 @@ _LONGEST_WORD = 40
 _ZH_DIGITS = {char: value % 10 for value, char in enumerate("〇一二三四五六七八九零")} | {"两": 2}
 _ZH_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ZH_LARGE = {"万": 10**4, "亿": 10**8}
-NUMERAL = regex.compile(
-    "[一二两三四五六七八九][〇零一二三四五六七八九十百千万亿]|点[半一三]|[一二三四五六七八九十]月[一二三四五六七八九十]"
+HAS_NUMBERS = regex.compile(
+    r"\d|[一二两三四五六七八九][〇零一二三四五六七八九十百千万亿]|点[半一三]|[一二三四五六七八九十]月[一二三四五六七八九十]"
 )
-"""What Chinese numbers in words have that must be translated as numbers, and dates."""
+"""A digit, or what Chinese numbers in words have that must be translated as numbers, and dates."""
 BEFORE_REPUBLIC = 1911
 """The year before the first one of Taiwan's calendar."""
 _ZH = regex.compile("(?:[〇零一二两三四五六七八九十百万亿]|千(?![米克瓦卡])){1,30}")

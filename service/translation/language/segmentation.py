@@ -41,7 +41,6 @@ _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER}|{_COMMA})+
 _ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<.!?](?:(?<![.!?])|(?<=\.)\.{3}|(?<=[!?])[!?]{2})")
 """Signs of what may be kept of an ASCII text, beside three spaces."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
-_DIGIT = regex.compile(r"\d")
 _NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?")
 """Of an entry of a list: networks take iii. for a word."""
 _WINDOW_CHARACTERS = 2000
@@ -113,11 +112,6 @@ def is_spaced(language: str) -> bool:
 def has_letters(text: str) -> bool:
     """Whether the text has a letter that is shown."""
     return _LETTER.search(text) is not None
-
-
-def has_digits(text: str) -> bool:
-    """Whether the text has a decimal digit of any script."""
-    return _DIGIT.search(text) is not None
 
 
 def letters(text: str) -> str:

@@ -22,7 +22,7 @@ _BOUNDARIES = (
     regex.compile(rf"(?:[。！？…؟।]|[!?]{_BESIDE}|{_STOP})+{_CLOSING}\s*{_SPACED_CLOSING}"),
     regex.compile(rf"(?:[；：，、،]|[;:,]{_BESIDE}){_CLOSING}\s*"),
     regex.compile(r"(?<!«|\d\.)\s+"),
-    regex.compile(r"(?V1)[\p{Lo}--[至到和与與及或从從在第约約]]\p{M}*+"),
+    regex.compile(r"(?V1)[\p{Lo}--[至到和与與及或从從在第约約]]\p{M}*+" + _CLOSING),
 )
 """The best first; the last is in no number, no Latin word and no range."""
 _CONTINUATION = regex.compile(r"[!?;:,！？；：，、。\p{Pe}”’]|»(?=[\s.,;:!?]|$)")

@@ -37,7 +37,7 @@ _KNOWN = {language: frozenset(words.split()) for language, words in _SMALL_WORDS
 _FIRST_WORD = regex.compile(r"(\p{Lu})\p{Ll}*+(?![\p{L}\p{M}\p{N}])")
 _FULL_STOP = regex.compile(r"(?<=\p{Ll}{2}|[\p{Lo}\p{N}\p{Pe}\p{Pf}\"])[.。]\Z")
 _PAUSE = regex.compile(r"[,，;；:：]\Z")
-_END = regex.compile(r"[.。!！?？…]\W*+\Z")
+_END = regex.compile(r"[.。!！?？…][\p{Pf}\p{Pe}\"']{0,4}\Z")
 _WIDE = {",": "，", ";": "；", ":": "："}
 _NARROW = {wide: narrow for narrow, wide in _WIDE.items()}
 
