@@ -156,8 +156,10 @@ class Preparation:
             and (self.work.source != SIMPLIFIED or to_simplified(text) == text)
             and not self.tokenizer.count_unspelled(text)
             and self._target_words.isdisjoint(text.split())
-            and not has_spoken_numbers(text)
-            and (self._usual.fullmatch(text) is not None or self._has_no_stage(text))
+            and (
+                (self._usual.fullmatch(text) is not None and not has_spoken_numbers(text))
+                or self._has_no_stage(text)
+            )
             and len(self._encoder.ids(text)) <= self._limits.max_source_tokens
             and (self.work.source != "de" or not enter_umlauts(text, self.tokenizer, "de"))
         )

@@ -122,10 +122,15 @@ def find_numbers(text: str) -> Numbers:
     possible = {Decimal(word.value) for word in words} | {Decimal(digits) for digits in inside}
     if _PART_OF_HOUR.search(text):
         possible |= _MINUTES | {value - 1 for value in possible}
-    for half in _AND_A_HALF.finditer(text):
-        wholes, scale = possible | {Decimal(1)}, SCALES.get((half["scale"] or "").lower(), 1)
-        possible |= {(value + _HALF) * scale for value in wholes}
+    if scales := {_scale_of(half) for half in _AND_A_HALF.finditer(text)}:
+        wholes = possible | {Decimal(1)}
+        possible |= {(value + _HALF) * scale for value in wholes for scale in scales}
     return Numbers(certain, frozenset(possible | {-value for value in possible}))
+
+
+def _scale_of(half: regex.Match[str]) -> int:
+    """What the word behind a half multiplies it by."""
+    return SCALES.get((half["scale"] or "").lower(), 1)
 
 
 def _quarters(text: str) -> Iterator[Number]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import regex
 
 NUMERAL = "[一二三四五六七八九十]{1,3}"
-HEAD_OF_ENTRY = rf"(?:(?P<number>\d{{1,3}}|{NUMERAL})、|[(（](?P<in_brackets>{NUMERAL})[)）])"
+HEAD_OF_ENTRY = rf"(?:(?P<number>[0-9]{{1,3}}|{NUMERAL})、|[(（](?P<in_brackets>{NUMERAL})[)）])"
 """Before an entry of a Chinese list, as 1、打开, 一、打开 and (一)打开."""
 _ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
 _BULLET = "•‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"

@@ -26,7 +26,7 @@ _SECOND_HALF = {
 """Words for a part of the day, and the hours behind them that are of its second half."""
 _OF_DAY = (
     rf"(?:(?P<{{0}}part>{'|'.join(_SECOND_HALF)})\s?)?"
-    r"(?P<{0}hour>[01]?\d|2[0-4])(?:[:：]|点(?=\d\d分))(?P<{0}minute>[0-5]\d)分?+"
+    r"(?P<{0}hour>[01]?[0-9]|2[0-4])(?:[:：]|点(?=\d\d分))(?P<{0}minute>[0-5][0-9])分?+"
 )
 _TIME = regex.compile(
     rf"(?<![\d.第]|\d[:：]){_OF_DAY.format('')}(?:\s?[-–—~～至到]\s?{_OF_DAY.format('to_')})?"

@@ -10,8 +10,8 @@ import regex
 from service.translation.sentence.replaced import Replacement
 
 _DURATION = regex.compile(
-    r"(?<![\p{L}\d.,:/-])(?P<hours>\d{1,3})(?:"
-    r"\s?(?:h|hrs?\.?)\s?(?P<minutes>\d{1,2})\s?(?:m|mins?)|\s?hrs?)(?![\p{L}\d'’/-])"
+    r"(?<![\p{L}\d.,:/-])(?P<hours>[0-9]{1,3})(?:"
+    r"\s?(?:h|hrs?\.?)\s?(?P<minutes>[0-9]{1,2})\s?(?:m|mins?)|\s?hrs?)(?![\p{L}\d'’/-])"
 )
 
 

@@ -126,7 +126,7 @@ class Entrance:
         if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):
             stages.append(ordinals)
         if not (sentence.begins and sentence.ends):
-            begins = sentence.begins or bool(prefix)
+            begins = sentence.begins or sentence.is_in_capitals or bool(prefix)
             stages.append(SentencePart(text, begins, sentence.ends, self._work.target))
         if sentence.is_in_capitals:
             count_nouns = self.count_pieces if self._has_capitals_for_nouns else None

@@ -15,7 +15,7 @@ _ENGLISH = HOURS["en"]
 _GERMAN = ("ein", *HOURS["de"][1:])
 _AND_A_HALF = {
     "en": regex.compile(
-        rf"(?<![\p{{L}}\d.,-])(?P<whole>{'|'.join(_ENGLISH)}|\d{{1,3}})\sand\s(?:a|one)\shalf(?![\p{{L}}-])",
+        rf"(?<![\p{{L}}\d.,-])(?P<whole>{'|'.join(_ENGLISH)}|[0-9]{{1,3}})\sand\s(?:a|one)\shalf(?![\p{{L}}-])",
         regex.IGNORECASE,
     ),
     "de": regex.compile(
@@ -23,7 +23,7 @@ _AND_A_HALF = {
         regex.IGNORECASE,
     ),
     "zh": regex.compile(
-        r"(?<![\d.一二三四五六七八九十百千万第])(?P<whole>[一二两三四五六七八九十]|\d{1,3})"
+        r"(?<![\d.一二三四五六七八九十百千万第])(?P<whole>[一二两三四五六七八九十]|[0-9]{1,3})"
         r"(?:个半(?P<unit>小时|钟头|月|星期|世纪|学期)|(?P<unit>年|天|斤|公斤|公里|小时|倍|岁|米|里)半(?![载夜天边路数]))"
     ),
 }

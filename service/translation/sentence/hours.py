@@ -32,10 +32,10 @@ _IN_SECOND_HALF = {
     "nachts": range(8, 13),
 }
 """Words for a part of the day, and the hours before them that are of its second half."""
-_OF_DAY = r"(?P<{0}hour>[01]?\d|2[0-4])(?:[:.](?P<{0}minute>[0-5]\d))?"
+_OF_DAY = r"(?P<{0}hour>[01]?[0-9]|2[0-4])(?:[:.](?P<{0}minute>[0-5][0-9]))?"
 _UHR = regex.compile(
     rf"(?<![\d.,:/–—-])(?:{_OF_DAY.format('first_')}(?P<joint>\s?[-–—]\s?|\s(?:bis|und|oder)\s))?"
-    rf"{_OF_DAY.format('')}\s?(?:Uhr(?:\s(?P<minute>[0-5]\d)(?![\d:]|[.,]\d|\s\p{{Lu}}))?"
+    rf"{_OF_DAY.format('')}\s?(?:Uhr(?:\s(?P<minute>[0-5][0-9])(?![\d:]|[.,]\d|\s\p{{Lu}}))?"
     rf"(?:\s(?P<part>{'|'.join(_IN_SECOND_HALF)}))?|(?<=[-–—].{{0,4}}[:.]\d\d\s?)h)\b(?![/-])"
 )
 """17 Uhr, 9 bis 17 Uhr 30, 8 Uhr abends, and 9–17.30 h; 2–3 h is a time that something takes."""

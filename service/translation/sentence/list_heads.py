@@ -7,7 +7,7 @@ import regex
 from service.translation.checks.number_words import chinese_value
 from service.translation.language.line_marks import HEAD_OF_ENTRY
 
-_AT_END = regex.compile(rf"(?:{HEAD_OF_ENTRY}|(?P<number>\d{{1,3}})[.．])\s*\Z")
+_AT_END = regex.compile(rf"(?:{HEAD_OF_ENTRY}|(?P<number>[0-9]{{1,3}})[.．])\s*\Z")
 
 
 def with_usual_head(gap: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from model.decoding.sentence_limits import SentenceLimits
 from service.translation.sentence.sentence_part import SentencePart
-from service.translation.sentence.stages import Draft
+from service.translation.sentence.stages import Draft, leave
 from tests.service.translation.sentence.test_stages import prepared
 
 
@@ -32,6 +32,17 @@ def test_a_part_has_no_capital_and_no_full_stop_of_its_own(
     assert inner.leave(Draft(translation)).text == read
     whole = SentencePart(part, begins=True, ends=True, target=target)
     assert whole.leave(Draft(translation)).text == translation
+
+
+def test_a_part_in_capitals_keeps_them() -> None:
+    _, entries = prepared(
+        "DER ALTE HUND BELLT, " * 9, limits=SentenceLimits(16, 60, 8), pair=("de", "en")
+    )
+    assert len(entries) > 2
+    for entry in entries:
+        draft = leave(entry.stages, Draft("a house"))
+        assert draft is not None
+        assert draft.text == "A HOUSE"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.entering import has_odd_words
 from tests.service.translation.sentence.test_abbreviations import entered
+from tests.service.translation.sentence.test_stages import prepared
 
 HOURS = {
     "en": "one two three four five six seven eight nine ten eleven twelve",
@@ -71,6 +72,24 @@ def test_times_and_halves_in_words_go_in_in_digits(
     language: str, text: str, spelled: str | None
 ) -> None:
     assert entered(text, language) == spelled
+
+
+@pytest.mark.parametrize("digit", ["\U00010d41", "\U0001d7d3", "\uff15", "\u0665", "\u00b2"])
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        *(("de", text) for text in ("{} Uhr", "1{} bis {} Uhr {} abends", "9–{}.3{} h", "halb {}")),
+        *(("en", text) for text in ("{} hrs", "{}h {}m", "{} and a half", "half past {}", '{}"')),
+        *(
+            ("zh", text)
+            for text in ("下午{}:2{}", "{}点{}{}分", "{}个半小时", "{}小时{}分", "{}米83")
+        ),
+        *(("zh", text) for text in ("{}、打开", "{}.打开", "({})打开", "周一{}:20")),
+    ],
+)
+def test_digits_of_any_script_are_no_error(language: str, text: str, digit: str) -> None:
+    """Also those that this Python cannot read."""
+    prepared(text.replace("{}", digit), pair=(language, "en" if language != "en" else "de"))
 
 
 @pytest.mark.parametrize(
