@@ -7,25 +7,11 @@ from collections.abc import Iterator
 
 import regex
 
+from service.translation.sentence.parts_of_day import PARTS, of_whole_day
 from service.translation.sentence.replaced import Replacement
 
-_HALF = 12
-_SECOND_HALF = {
-    "凌晨": range(0),
-    "清晨": range(0),
-    "早上": range(0),
-    "早晨": range(0),
-    "上午": range(0),
-    "中午": range(1, 4),
-    "下午": range(1, 12),
-    "傍晚": range(1, 12),
-    "晚上": range(1, 12),
-    "夜里": range(8, 12),
-    "深夜": range(8, 12),
-}
-"""Words for a part of the day, and the hours behind them that are of its second half."""
 _OF_DAY = (
-    rf"(?:(?P<{{0}}part>{'|'.join(_SECOND_HALF)})\s?)?"
+    rf"(?:(?P<{{0}}part>{PARTS['zh']})\s?)?"
     r"(?P<{0}hour>[01]?[0-9]|2[0-4])(?:[:：]|点(?=\d\d分))(?P<{0}minute>[0-5][0-9])分?+"
 )
 _TIME = regex.compile(
@@ -43,7 +29,7 @@ def find_chinese_hours(text: str) -> Iterator[Replacement]:
     of the day unless it has one of its own."""
     for found in _TIME.finditer(text):
         part, to_part = found["part"], found["to_part"] or found["part"]
-        is_late = part is not None and int(found["hour"]) in _SECOND_HALF[part]
+        is_late = of_whole_day(int(found["hour"]), part, "zh") != int(found["hour"])
         start, end = found.start("part" if is_late else "hour"), found.end()
         new = _written(found, "", part)
         if found["to_hour"] is not None:
@@ -55,6 +41,5 @@ def find_chinese_hours(text: str) -> Iterator[Replacement]:
 
 
 def _written(found: regex.Match[str], which: str, part: str | None) -> str:
-    hour = int(found[f"{which}hour"])
-    late = _SECOND_HALF[part] if part else range(0)
-    return f"{hour + _HALF * (hour in late)}:{found[f'{which}minute']}"
+    hour = of_whole_day(int(found[f"{which}hour"]), part, "zh")
+    return f"{hour}:{found[f'{which}minute']}"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import regex
 
 from service.translation.sentence.chinese_hours import find_chinese_hours
+from service.translation.sentence.parts_of_day import PARTS, of_whole_day
 from service.translation.sentence.spoken_hours import find_spoken_hours
 
 _CLOCK = r"(?P<{0}hour>1[0-2]|0?[1-9])(?:[:.](?P<{0}minute>[0-5][0-9]))?"
@@ -22,21 +23,11 @@ _HOUR = regex.compile(
 _HALF = 12
 _DASHES = frozenset("-–—")
 _DASH_AFTER = regex.compile(r"\s?[-–—]\s?\d")
-_IN_SECOND_HALF = {
-    "morgens": range(0),
-    "früh": range(0),
-    "vormittags": range(0),
-    "mittags": range(1, 4),
-    "nachmittags": range(1, 12),
-    "abends": range(1, 12),
-    "nachts": range(8, 13),
-}
-"""Words for a part of the day, and the hours before them that are of its second half."""
 _OF_DAY = r"(?P<{0}hour>[01]?[0-9]|2[0-4])(?:[:.](?P<{0}minute>[0-5][0-9]))?"
 _UHR = regex.compile(
     rf"(?<![\d.,:/–—-])(?:{_OF_DAY.format('first_')}(?P<joint>\s?[-–—]\s?|\s(?:bis|und|oder)\s))?"
     rf"{_OF_DAY.format('')}\s?(?:Uhr(?:\s(?P<minute>[0-5][0-9])(?![\d:]|[.,]\d|\s\p{{Lu}}))?"
-    rf"(?:\s(?P<part>{'|'.join(_IN_SECOND_HALF)}))?|(?<=[-–—].{{0,4}}[:.]\d\d\s?)h)\b(?![/-])"
+    rf"(?:\s(?P<part>{PARTS['de']}))?|(?<=[-–—].{{0,4}}[:.]\d\d\s?)h)\b(?![/-])"
 )
 """17 Uhr, 9 bis 17 Uhr 30, 8 Uhr abends, and 9–17.30 h; 2–3 h is a time that something takes."""
 
@@ -72,8 +63,8 @@ def _german(found: regex.Match[str]) -> Hour:
 
 
 def _of_day(found: regex.Match[str], which: str) -> str:
-    hour, late = int(found[f"{which}hour"]), _IN_SECOND_HALF.get(found["part"], ())
-    return _digits(hour + _HALF * (hour in late), found[f"{which}minute"])
+    hour = of_whole_day(int(found[f"{which}hour"]), found["part"], "de")
+    return _digits(hour, found[f"{which}minute"])
 
 
 def _english(text: str) -> Iterator[Hour]:
