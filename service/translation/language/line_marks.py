@@ -9,8 +9,12 @@ from collections.abc import Iterator
 import regex
 
 NUMERAL = "[一二三四五六七八九十]{1,3}"
-HEAD_OF_ENTRY = rf"(?:(?P<number>[0-9]{{1,3}}|{NUMERAL})、|[(（](?P<in_brackets>{NUMERAL})[)）])"
-"""Before an entry of a Chinese list, as 1、打开, 一、打开 and (一)打开."""
+_LARGE_NUMERAL = "(?:[一二三四五六七八九十百零〇]{1,7}|[0-9]{1,4})"
+HEAD_OF_ENTRY = (
+    rf"(?:(?P<number>[0-9]{{1,3}}|{NUMERAL})、|[(（](?P<in_brackets>{NUMERAL})[)）]"
+    rf"|第(?P<of_part>{_LARGE_NUMERAL})(?P<part>[章節节條条編编篇卷課课講讲]|部分)\s)"
+)
+"""Before an entry of a Chinese list, as 1、打开, 一、打开, (一)打开 and 第一章 打开."""
 _ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
 _BULLET = "•‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
 _HEAD = regex.compile(

@@ -1,23 +1,53 @@
-"""The heads of the entries of Chinese lists, as languages with spaces write them: 1. and (1)."""
+"""The heads of the entries of Chinese lists, as languages with spaces write them: 1. and (1), and
+those of the parts of a law or book: Article 1."""
 
 from __future__ import annotations
 
 import regex
 
 from service.translation.checks.number_words import chinese_value
+from service.translation.language.chinese import to_simplified
 from service.translation.language.line_marks import HEAD_OF_ENTRY
 
 _AT_END = regex.compile(rf"(?:{HEAD_OF_ENTRY}|(?P<number>[0-9]{{1,3}})[.．])\s*\Z")
+_PARTS = {
+    "en": {
+        "章": "Chapter",
+        "节": "Section",
+        "条": "Article",
+        "编": "Part",
+        "部分": "Part",
+        "篇": "Part",
+        "卷": "Volume",
+        "课": "Lesson",
+        "讲": "Lecture",
+    },
+    "de": {
+        "章": "Kapitel",
+        "节": "Abschnitt",
+        "条": "Artikel",
+        "编": "Teil",
+        "部分": "Teil",
+        "篇": "Teil",
+        "卷": "Band",
+        "课": "Lektion",
+        "讲": "Vorlesung",
+    },
+}
 
 
-def with_usual_head(gap: str) -> str:
-    """What stands before a sentence, with the usual head if it ends with a Chinese one."""
-    return _AT_END.sub(_usual, gap)
+def with_usual_head(gap: str, target: str) -> str:
+    """What stands before a sentence, with the target's usual head if it ends with a Chinese one. A
+    part of which the target's name is not known has its number."""
+    return _AT_END.sub(lambda head: _usual(head, target), gap)
 
 
-def _usual(head: regex.Match[str]) -> str:
-    numeral = head["number"] or head["in_brackets"]
+def _usual(head: regex.Match[str], target: str) -> str:
+    numeral = head["number"] or head["in_brackets"] or head["of_part"]
     value = int(numeral) if numeral.isdecimal() else chinese_value(numeral)
     if value is None:
         return head[0]
-    return f"{value}. " if head["number"] else f"({value}) "
+    if head["in_brackets"]:
+        return f"({value}) "
+    name = _PARTS.get(target, {}).get(to_simplified(head["part"] or ""))
+    return f"{name} {value}: " if name else f"{value}. "

@@ -176,7 +176,7 @@ class FlowCutter:
         closing = [*itertools.takewhile(lambda tag: tag.is_closing and tag.offset == start, tags)]
         yield from self._tag_items(closing)
         others = tags[len(closing) :]
-        head = with_usual_head(spaced) if self._lists_otherwise else spaced
+        head = with_usual_head(spaced, self._target) if self._lists_otherwise else spaced
         has_other_head = head != spaced and all(tag.offset == end for tag in others)
         if has_other_head or len(spaced) < len(text):
             yield head if has_other_head else ""
