@@ -104,6 +104,13 @@ _GERMAN_BEGINNING = regex.compile(
     r")(?!\p{L})"
 )
 _HYPHEN = regex.compile(r"[-–]\p{L}")
+_HALF_DAY_END = regex.compile(r"\d\s?[ap]\.\s?m\.\s+$", regex.IGNORECASE)
+_OF_HALF_DAY = regex.compile(
+    r"(?:[ECMP][SD]?T|GMT|UTC|BST|CES?T|(?:Eastern|Central|Mountain|Pacific|Greenwich|London)\s[Tt]ime"
+    r"|(?:Eastern|Central|Mountain|Pacific)(?=[,.;)]|$)"
+    r"|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?(?=[,.;:!?)]|$|\s(?:and|at|for|in|on|or|t[ho])))\b"
+)
+"""A time zone or a day behind 3 p.m."""
 _QUOTATION_END = regex.compile(r"[。！？!?…][”’」』\"']\s*$")
 _TITLE_END = regex.compile(r"[。！？!?…][》〉]\s*$")
 _QUOTING = frozenset({"zh", "yue", "wuu", "ja"})
@@ -141,6 +148,8 @@ def _goes_on(end: str, following: str, code: str) -> bool:
 
 
 def _ends_with_abbreviation(end: str, following: str, code: str) -> bool:
+    if code == "en" and _HALF_DAY_END.search(end) and _OF_HALF_DAY.match(following):
+        return True
     if _HYPHEN.match(following) and not end[-1].isspace():
         return True
     match = _abbreviations(code).search(end)

@@ -21,6 +21,8 @@ _BESIDE = rf"(?:(?<=\p{{Lo}}.)|(?=\p{{Lo}}|{_CLOSING}\s))"
 _BOUNDARIES = (
     regex.compile(rf"(?:[。！？…؟।]|[!?]{_BESIDE}|{_STOP})+{_CLOSING}\s*{_SPACED_CLOSING}"),
     regex.compile(rf"(?:[；：，、،]|[;:,]{_BESIDE}){_CLOSING}\s*"),
+    regex.compile(r"(?<![\s«.])\s++(?=[(（\[])"),
+    regex.compile(r"(?<!«|\.)\s+"),
     regex.compile(r"(?<!«|\d\.)\s+"),
     regex.compile(r"(?V1)[\p{Lo}--[至到和与與及或从從在第约約]]\p{M}*+" + _CLOSING),
 )

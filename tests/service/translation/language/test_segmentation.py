@@ -117,6 +117,8 @@ def test_what_is_translated(text: str, language: str, sentences: list[str]) -> N
         *("de|Es sind mind. Hundert inkl. Kinder.", "de|Max. 5 Personen.", "de|Die Fa. Bo."),
         *("de|3 Mrd. Euro und 5 Tsd. Stück.", "de|Dipl.-Ing. Bo kam.", "de|Mein Debian-Jr.-Kurs."),
         *("en|See misc. items below.", "en|It takes max. 5 or approx. 6.", "en|Ms. Bo left."),
+        *("en|We met at 3 p.m. ET.", "en|It is at 8 P.M. GMT on Friday.", "en|At 9 a.m. Monday."),
+        *("en|At 3 p.m. Eastern time.", "en|It is 5 a.m. UTC."),
         *("da|I det 19. århundrede.", "es|Aprox. 5 min.", "nl|Mevr. Bo is er.", "hu|Kb. 5 perc."),
         *('zh|"这是对的。"他说。', "zh|“你是谁？”她问。", "zh|「你是誰？」她問。"),
         *(
@@ -136,6 +138,8 @@ def test_a_sentence_goes_on(sentence: str) -> None:
     ("text", "language"),
     [
         ("Ich bin 20.|Er ist 30.", "de"),
+        ("We met at 8 p.m.|Friday was the best day.", "en"),
+        ("It was 5 p.m.|Everyone went.", "en"),
         ("Das war 1990.|Dann kam die Wende.", "de"),
         ("Das Treffen ist am 3.|Alle kommen.", "de"),
         ("Das ist Max.|Er ist groß.", "de"),
