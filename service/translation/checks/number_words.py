@@ -83,7 +83,7 @@ _ZH_DIGITS = {char: value % 10 for value, char in enumerate("〇一二三四五�
 _ZH_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ZH_LARGE = {"万": 10**4, "亿": 10**8}
 HAS_NUMBERS = regex.compile(
-    r"\d|[一二两三四五六七八九][〇零一二三四五六七八九十百千万亿]|点[半一三]|[一二三四五六七八九十]月[一二三四五六七八九十]"
+    r"\d|[一二两三四五六七八九][〇零一二三四五六七八九十百千万亿]|点[半一二三四五六七八九零]|[一二三四五六七八九十]月[一二三四五六七八九十]"
 )
 """A digit, or what Chinese numbers in words have that must be translated as numbers, and dates."""
 BEFORE_REPUBLIC = 1911
@@ -184,7 +184,7 @@ def _chinese(chars: str, start: int) -> Iterator[NumberWords]:
 def chinese_value(chars: str) -> int | None:
     """The value of digits and units; None if they are no number, such as 三五百. A last digit
     without 零 before it counts the next smaller unit: 一万二 is 12,000."""
-    total = section = 0
+    total = myriads = section = 0
     unit, digit, is_after_zero = 1, None, False
     for char in chars:
         if char in _ZH_DIGITS:
@@ -198,8 +198,12 @@ def chinese_value(chars: str) -> int | None:
             digit = None
         else:
             unit = _ZH_LARGE[char]
-            section = (section + (digit or 0)) or 1
-            total, section, digit = (total + section) * unit, 0, None
+            section += digit or 0
+            if char == "亿":  # of all before it: 三万亿 is 3 * 10 ** 12
+                total, myriads = (total + myriads + section or 1) * unit, 0
+            else:
+                myriads = (myriads + section or 1) * unit
+            section, digit = 0, None
     if unit > 10 and not is_after_zero:
-        return total + section + (digit or 0) * unit // 10
-    return total + section + (digit or 0)
+        return total + myriads + section + (digit or 0) * unit // 10
+    return total + myriads + section + (digit or 0)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.chinese_decimals import with_decimals
 from service.translation.checks.number_words import (
     ABBREVIATED_SCALES,
     BEFORE_REPUBLIC,
@@ -42,8 +43,6 @@ _AND_A_HALF = regex.compile(
     r"(?:and a half|(?:ein|ander)t?halb)(?:\s(?P<scale>\p{L}++))?|半", regex.IGNORECASE
 )
 _HALF = Decimal("0.5")
-_METRES = regex.compile(r"(?<=(?<![\d.])\d)米(?=\d{1,2}(?![\d.多几]))")
-"""In 1米83, which is 1.83 m."""
 _MYRIADS = frozenset("万亿萬億")
 """Unlike 千 these are never a prefix of a unit."""
 _RANGE = r"(?:\s?(?:[-–—]|(?:to|or|and|till|until|bis|und|oder)\s)\s?[01]?\d(?:[:.]\d\d)?)?"
@@ -106,7 +105,7 @@ def with_known_digits(text: str) -> str:
 
 def find_numbers(text: str) -> Numbers:
     """The numbers of a text in digits and in words. Linear time."""
-    text = _METRES.sub(".", with_known_digits(text))
+    text = with_decimals(with_known_digits(text))
     words = list(number_words(text))
     certain = [_signed(text, *found) for found in _digits(text)]
     certain += _quarters(text)

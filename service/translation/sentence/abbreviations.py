@@ -33,6 +33,7 @@ _ANSWERS = r"(?:\b(?i:said|says?|answer(?:s|ed)?|was|is|or|told\s\w+|a)\s[\"“�
 _WORDS = {
     "de": {
         **{f"{day}{_AS_DAY}.": name for day, name in DAYS["de"].items()},
+        r"Abb(?=\.\s?\d).": "Bild",
         "Abb.": "Abbildung",
         "Abs.": "Absatz",
         "Abt.": "Abteilung",
@@ -79,6 +80,8 @@ _WORDS = {
         "bspw.": "beispielsweise",
         "bzgl.": "bezüglich",
         "bzw.": "oder",
+        r"d.h(?=\.,).": "das heißt",
+        "d.h.": "das heißt,",
         "durchschn.": "durchschnittlich",
         "ehem.": "ehemalige",
         "einschl.": "einschließlich",
@@ -143,6 +146,7 @@ _WORDS = {
     "en": {
         "Apr.": "April",
         "Aug.": "August",
+        "B.C.": "BC",
         "Dec.": "December",
         r"Eqs?(?=\.\s\d).": "equation",
         "Feb.": "February",
@@ -151,6 +155,7 @@ _WORDS = {
         "Nov.": "November",
         "Oct.": "October",
         "Sept?.": "September",
+        "a.k.a.": "also known as",
         "approx.": "approximately",
         "appt.": "appointment",
         "avg.": "average",
@@ -166,6 +171,7 @@ _WORDS = {
         r"figs(?=\.\s\d).": "figures",
         "govt.": "government",
         "hrs.": "hours",
+        "i.e.": "that is",
         "incl.": "including",
         "lbs.": "pounds",
         "max.": "maximum",

@@ -1,5 +1,5 @@
 """Chinese numbers that networks take for others: 8折 is 20 % off, 零下5度 and 为-5 are below zero,
-3点半 is 3:30, 2分30秒 is two numbers, 1米83 is one, and 3～5 is 3-5."""
+3点半 is 3:30, 2分30秒 is two numbers, 近万人 is 1万, and 3～5 is 3-5."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 
 import regex
 
+from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
+from service.translation.language.line_marks import NUMERAL
 from service.translation.sentence.numerals import DIGITS, MINUTES
 from service.translation.sentence.replaced import Replacement
 
@@ -17,6 +19,7 @@ _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 
 def find_chinese_numbers(text: str) -> Iterator[Replacement]:
     """Those of a text that networks take for others."""
+    yield from (Replacement(*one) for one in find_decimals(text))
     for sign in _MINUS.finditer(text):
         if has_minus(text, sign.end()):
             yield Replacement(*sign.span(), f" {sign.group()}")
@@ -31,7 +34,8 @@ def _below_zero(found: regex.Match[str]) -> str:
 
 
 def _discount(found: regex.Match[str]) -> str:
-    paid = float(found["number"] or "".join(str(chinese_value(one)) for one in found["digits"]))
+    digits = "".join(str(chinese_value(one)) for one in found.captures("digit"))
+    paid = float(found["number"] or digits)
     return f"{round(100 - (10 * paid if paid < 10 else paid), 1):g}%折扣"
 
 
@@ -43,8 +47,16 @@ def _duration(found: regex.Match[str]) -> str:
     return "、".join(f"{one}钟" if one[-1] == "分" else one for one in found.captures("part"))
 
 
-def _height(found: regex.Match[str]) -> str:
-    return f"{found['metres']}.{found['rest']}米"
+def _one_myriad(_: regex.Match[str]) -> str:
+    return "1万"
+
+
+def _in_list(found: regex.Match[str]) -> str:
+    return str(chinese_value(found.group()))
+
+
+def _to(_: regex.Match[str]) -> str:
+    return "到"
 
 
 def _hyphen(_: regex.Match[str]) -> str:
@@ -55,8 +67,8 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     (regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{DIGITS}十])(?=度|摄))"), _below_zero),
     (  # of the words that begin with 折, some follow a number: 三折伞
         regex.compile(
-            rf"打?\s?(?<![\d.,第{DIGITS}十百千])"
-            rf"(?:(?P<number>(?!10)[1-9][0-9]?(?:\.[0-9])?)|(?P<digits>[{DIGITS}]{{1,2}}))\s?折"
+            rf"打?\s?(?<![\d.,第点{DIGITS}十百千])"
+            rf"(?:(?P<number>(?!10)[1-9][0-9]?(?:\.[0-9])?)|(?P<digit>[{DIGITS}])(?:点?(?P<digit>[{DIGITS}]))?)\s?折"
             r"(?:优惠|扣)?(?=$|[\s，。；！？、,;!?)）起价后的促出特卖销])"
         ),
         _discount,
@@ -70,11 +82,16 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     ),
     (
         regex.compile(
-            r"(?<![\d.])(?P<metres>\d)米(?P<rest>\d{1,2})(?![\d.多几]|\s?[\p{Latin}厘分毫米])"
+            r"(?<=[超近约達达逾满过足到低高]于?)万(?=[元人名户家台辆件套吨亩次册张只条块美欧])"
         ),
-        _height,
+        _one_myriad,
     ),
+    (regex.compile(rf"(?<=(?:^|[；;：:，。、\s])[（(]){NUMERAL}(?=[）)])"), _in_list),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),
+    (
+        regex.compile(r"(?<=[\d⟧]\s?[%％])\s?[~～〜—]++\s?(?=[\d⟦])"),
+        _to,
+    ),
     (  # not between times with minutes
         regex.compile(
             r"(?<![:：]\d\d|点\d\d分)(?:(?<=\d)[～〜—]++|(?<=[日号月年点分])[～〜—])(?=\d)"

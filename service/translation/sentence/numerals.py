@@ -18,7 +18,8 @@ _NUMERALS = regex.compile(
     rf"|(?:中[华華])?民[国國]\s?(?P<of_republic>[{DIGITS}〇零十百]{{1,5}}|\d{{1,3}})(?=\s?年)"
     rf"|(?P<year>[一二][〇零{DIGITS}]{{3}})(?=年)"
     rf"|(?P<hour>[{DIGITS}两十]{{1,2}}|[12]?\d)点(?P<part>半|[一三]刻)"
-    rf"|(?P<count>[{DIGITS}两十][{_NUMERAL}]{{1,19}}|(?<=百分之)[{DIGITS}])(?:点(?P<decimals>[{DIGITS}零]++))?"
+    rf"|(?P<count>[{DIGITS}两十][{_NUMERAL}]{{1,19}}|(?<=百分之)[{DIGITS}零]|[{DIGITS}两零](?=点[{DIGITS}零]+[万亿]))"
+    rf"(?:点(?P<decimals>[{DIGITS}零]++)(?P<scale>万亿|[万亿])?)?"
     rf")(?![{_NUMERAL}分月点]|进[制位]|年代)"
 )
 MINUTES = {"半": 30, "一刻": 15, "三刻": 45}
@@ -57,7 +58,8 @@ def _values(found: regex.Match[str]) -> Iterator[Decimal]:
         yield _value(hour)
     elif chinese_value(found["count"]) is not None:
         decimals = _digits(found["decimals"] or "零")
-        yield Decimal(f"{chinese_value(found['count'])}.{decimals}").normalize()
+        value = Decimal(f"{chinese_value(found['count'])}.{decimals}")
+        yield (value * (chinese_value(found["scale"] or "一") or 1)).normalize()
 
 
 def _value(numeral: str) -> Decimal:

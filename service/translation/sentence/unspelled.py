@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 _LEAST_SPELLED = 0.5
 _LINE = regex.compile(r"[^\n]+")
 _SIGNS = (
-    r"(?:[[\p{S}\p{No}§¶†‡•‣‰‱※′″‖]--[\x00-\x7F´¨]||[$|^~<>\\{}]]"
+    r"(?:(?!(?<=\d\s?[%％]\s?)[~～]\s?\d)[[\p{S}\p{No}§¶†‡•‣‰‱※′″‖]--[\x00-\x7F´¨]||[$|^~<>\\{}]]"
     r"|(?<!\S|\p{Han}\s)[·・‧¿¡](?!\S|\s\p{Han}))"
 )
+"""Not that of a range of percentages, for which another is written."""
 _SIGN = regex.compile(rf"(?V1){_SIGNS}")
 _BESIDE_LETTERS = r"\p{M}\p{Nd}²³¹⁰⁴-₉"
 _PART, _PART_OF_UNSPACED = (

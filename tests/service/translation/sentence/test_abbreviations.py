@@ -25,8 +25,10 @@ def entered(text: str, language: str) -> str | None:
         (
             "de",
             "S. 5 u. Abb. 2 o. Art. 3, Mo. bis Fr., 5. Jan. 24",
-            "Seite 5 und Abbildung 2 oder Artikel 3, Montag bis Freitag, 5. Januar 24",
+            "Seite 5 und Bild 2 oder Artikel 3, Montag bis Freitag, 5. Januar 24",
         ),
+        ("de", "Abb. 3, d. h. sie, d.h., er", "Bild 3, das heißt, sie, das heißt, er"),
+        ("en", "I.e., in 221 B.C., a.k.a. Bo", "That is, in 221 BC, also known as Bo"),
         ("de", "Do. So. 3 o. ä. u. a.", "Do. Sonntag 3 oder Ähnliches unter anderem."),
         (
             "en",
@@ -137,9 +139,13 @@ def test_amounts_go_in_as_whole_numbers(language: str, text: str, spelled: str |
     [
         ("余额为-120.50元，−5℃至-3℃", "余额为 -120.50元，−5℃至 -3℃"),
         (
-            "打8折，9.5折优惠，八五折起，10折，第三折，三折伞，骨折",
-            "20%折扣，5%折扣，15%折扣起，10折，第三折，三折伞，骨折",
+            "打8折，9.5折优惠，八五折起，九点五折，10折，第三折，三折伞，骨折",
+            "20%折扣，5%折扣，15%折扣起，5%折扣，10折，第三折，三折伞，骨折",
         ),
+        ("近万人，超过万元，上万个，一万元", "近1万人，超过1万元，上万个，一万元"),
+        ("管理；（二）质量，(十一)成本", "管理；（2）质量，(11)成本"),
+        ("占3%～5%，⟦0⟧%~⟦1⟧%，3%—", "占3%到5%，⟦0⟧%到⟦1⟧%，3%—"),
+        ("增长百分之六点五，达五点二亿", "增长6.5%，达5.2亿"),
         ("零下5度，零下十摄氏度，零下", " -5度， -10摄氏度，零下"),
         ("2020年-2023年，5元-10元，和平-2021，F-16，氦-3，3-5", None),
         ("3点半、12点一刻到7号～9号，8:00—9:30", "3点30分、12点15分到7号-9号，8:00-9:30"),
@@ -166,7 +172,7 @@ def test_chinese_signs_discounts_and_times_go_in_as_networks_know_them(
         *(("de", f"von {hour} bis {hour + 1} Uhr {part}") for hour, part in [(3, "nachmittags")]),
         *(("zh", f"{part}{hour}:20") for hour in range(1, 13) for part in ("下午", "晚上", "早上")),
         *(("zh", f"下午{hour}:20至{hour + 1}点05分") for hour in range(1, 11)),
-        ("zh", "身高1米83"),
+        *(("zh", text) for text in ("身高1米83", "身高一米六五", "三点五万亿", "百分之零点三")),
     ],
 )
 def test_what_goes_in_has_the_numbers_of_the_text(language: str, text: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.translation.checks.chinese_decimals import with_decimals
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.sentence.amounts import find_amounts
@@ -25,10 +28,13 @@ def section(number: int) -> str:
 
 
 def in_words(number: int) -> str:
-    """A number below 100,000,000 in words."""
-    large, small = divmod(number, 10_000)
-    gap = "零" if large and 0 < small < 1000 else ""
-    return f"{section(large)}万{gap}{section(small)}" if large else section(small)
+    """A number below 10 ** 16 in words."""
+    for unit, word in ((10**8, "亿"), (10**4, "万")):
+        large, small = divmod(number, unit)
+        if large:
+            gap = "零" if 0 < small < unit // 10 else ""
+            return f"{in_words(large)}{word}{gap}{in_words(small)}"
+    return section(number)
 
 
 @given(st.integers(10, 99_999_999))
@@ -38,6 +44,42 @@ def test_a_number_in_words_is_found_by_value(number: int) -> None:
     assert [one.values for one in find_numerals(f"他有{words}本")] == [(number,)]
     (amount,) = find_amounts(f"他有{words}本", "zh", "en")
     assert unmatched(find_numbers(f"有{words}本"), find_numbers(amount.new)) == ([], [])
+
+
+@given(st.integers(10**8, 10**16 - 1))
+def test_a_large_number_in_words_has_its_value(number: int) -> None:
+    assert chinese_value(in_words(number)) == number
+
+
+@given(
+    st.integers(0, 999),
+    st.text("0123456789", min_size=1, max_size=4).filter(lambda rest: rest.strip("0")),
+    st.sampled_from((("亿", 10**8), ("万亿", 10**12), ("万", 10**4), ("倍", 1), ("公里", 1))),
+)
+def test_decimals_in_words_are_those_in_digits(
+    whole: int, rest: str, scale: tuple[str, int]
+) -> None:
+    decimals = "".join(DIGITS[int(digit)] for digit in rest)
+    words = f"{in_words(whole) or '零'}点{decimals}"
+    unit, factor = scale
+    assert with_decimals(f"约{words}{unit}。") == f"约{whole}.{rest}{unit}。"
+    assert with_decimals(f"约百分之{words}。") == f"约{whole}.{rest}%。"
+    value = Decimal(f"{whole}.{rest}") * factor
+    numbers = find_numbers(f"约{words}{unit}")
+    assert unmatched(numbers, find_numbers(f"about {value:f}")) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("约三点一四。身高一米六五，一米八的", "约3.14。身高1.65米，1.8米的"),
+        ("一点一点地，一点一滴，两点一线，五点一起走，晚上六点五元", None),
+        ("下午三点一刻，八点零五分，三点二十，五点一百人，六点一分，两点半", None),
+        ("第三点一二，一米一棵树，一米二分，1米83厘米，八点零五，走", None),
+    ],
+)
+def test_what_is_no_decimal_stays(text: str, digits: str | None) -> None:
+    assert with_decimals(text) == (digits or text)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +95,7 @@ def test_a_number_in_words_is_found_by_value(number: int) -> None:
         ("中华民国一百零七年度，民国99年一月二日", ["2018", "January 2, 2010"]),
         ("自一百十二年三月三日", ["March 3, 2023"]),
         ("3万亿", ["3 trillion"]),
+        ("三万亿，五点二亿，零点五万", ["3 trillion", "520 million", "5000"]),
     ],
 )
 def test_numbers_in_words_are_carried_in_digits(text: str, written: list[str]) -> None:

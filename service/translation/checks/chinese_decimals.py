@@ -1,0 +1,62 @@
+"""Chinese decimals and heights in words: 五点二亿 is 5.2亿, and 一米六五 is 1.65米, as is 1米65."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import regex
+
+from service.translation.checks.number_words import chinese_value
+
+_DIGITS = "一二三四五六七八九"
+_NUMERAL = f"{_DIGITS}两〇零十百千万亿"
+_SCALE = "万亿|[百千]万|[万亿]"
+_UNIT = (
+    r"倍|[公英]里|[千厘毫微纳平立]?米|公斤|千?克|斤|吨|毫?升|度|级|[元块]|[美欧日]元|英[镑寸尺]"
+    r"|平方|立方|公顷|亩|秒|个百分点|个?小时|个月|%|％"
+)
+_DECIMAL = regex.compile(
+    rf"(?<![\d第点上下午晚晨夜里{_NUMERAL}])(?P<percent>百分之)?(?P<whole>[{_NUMERAL}]{{1,9}})"
+    rf"点(?P<rest>[{_DIGITS}零〇]{{1,9}})(?(percent)(?!点)|(?={_SCALE}|{_UNIT}"
+    rf"|(?<=点[{_DIGITS}].{{1,8}})(?:$|[，。；！？、,;!?)）])))(?![十百千]?[{_DIGITS}]?[分刻])"
+)
+"""A time has no percent, scale or unit behind it, and no two digits without 十 but 零五."""
+_HEIGHT = regex.compile(
+    rf"(?<![\d.第{_NUMERAL}])(?:(?P<metres>[0-9])米(?P<rest>[0-9]{{1,2}})(?![\d.多几]|\s?[\p{{Latin}}厘分毫米])"
+    rf"|(?P<metres>[一两二三])米(?P<rest>[{_DIGITS}]{{1,2}})(?=$|[，。；！？、,.;!?\s)）的高长宽深左以]))"
+)
+
+
+class Decimals(NamedTuple):
+    """text[start:end] is a number with decimals, and `digits` the same in digits."""
+
+    start: int
+    end: int
+    digits: str
+
+
+def find_decimals(text: str) -> Iterator[Decimals]:
+    """Those of a Chinese text, in their order. Linear time."""
+    if "点" in text:
+        for found in _DECIMAL.finditer(text):
+            if (whole := chinese_value(found["whole"])) is not None:
+                sign = "%" if found["percent"] else ""
+                yield Decimals(*found.span(), f"{whole}.{_digits(found['rest'])}{sign}")
+    if "米" in text:
+        for found in _HEIGHT.finditer(text):
+            metres, rest = _digits(found["metres"]), _digits(found["rest"])
+            yield Decimals(*found.span(), f"{metres}.{rest}米")
+
+
+def with_decimals(text: str) -> str:
+    """The text with these numbers in digits."""
+    parts, end = [], 0
+    for found in sorted(find_decimals(text)):
+        parts += [text[end : found.start], found.digits]
+        end = found.end
+    return "".join([*parts, text[end:]])
+
+
+def _digits(numeral: str) -> str:
+    return "".join(char if char.isdecimal() else str(chinese_value(char)) for char in numeral)
