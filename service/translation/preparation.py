@@ -63,8 +63,11 @@ _MOST_PLAIN = 500
 """Characters of a text that is looked at as one sentence first."""
 _WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
 _USUAL = re.compile(rf"{_WORD}(?:,? {_WORD})*+[.!?]?")
-_USUAL_HAN = "[一-\u4e06\u4e08-\u6297\u6299-\u70b8\u70ba-\u7c72\u7c74-\u96f5\u96f7-鿿]"
-"""Without 万, 折, 点, 米 and 零."""
+_USUAL_HAN = (
+    "[一-\u4e06\u4e08-\u4f0e\u4f10-\u514a\u514c-\u5346\u5348-\u6297"
+    "\u6299-\u70b8\u70ba-\u74e5\u74e7-\u7c72\u7c74-\u96f5\u96f7-鿿]"
+)
+"""Without 万, 伏, 克, 升, 折, 点, 瓦, 米, 零."""
 _USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、){_USUAL_HAN}++(?:[，、]{_USUAL_HAN}++)*+[。！？]?")
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
 one at the end. For them, one look answers what `_has_no_stage` asks."""

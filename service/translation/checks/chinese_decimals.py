@@ -1,4 +1,5 @@
-"""Chinese decimals and heights in words: 五点二亿 is 5.2亿, and 一米六五 is 1.65米, as is 1米65."""
+"""Chinese decimals and heights in words: 五点二亿 is 5.2亿, 一又二分之一 1.5, and 一米六五, as is
+1米65, 1.65米."""
 
 from __future__ import annotations
 
@@ -28,6 +29,11 @@ _HEIGHT = regex.compile(
 )
 
 
+_MIXED = regex.compile(
+    rf"(?<![\d点{_NUMERAL}])(?P<whole>[{_DIGITS}十]{{1,3}})又(?P<parts>[二四五八十])分之(?P<count>[{_DIGITS}])(?![{_NUMERAL}])"
+)
+
+
 class Decimals(NamedTuple):
     """text[start:end] is a number with decimals, and `digits` the same in digits."""
 
@@ -43,6 +49,12 @@ def find_decimals(text: str) -> Iterator[Decimals]:
             if (whole := chinese_value(found["whole"])) is not None:
                 sign = "%" if found["percent"] else ""
                 yield Decimals(*found.span(), f"{whole}.{_digits(found['rest'])}{sign}")
+    if "又" in text:
+        for found in _MIXED.finditer(text):
+            whole, parts, count = (
+                chinese_value(found[name]) or 0 for name in ("whole", "parts", "count")
+            )
+            yield Decimals(*found.span(), f"{whole + count / parts:g}")
     if "米" in text:
         for found in _HEIGHT.finditer(text):
             metres, rest = _digits(found["metres"]), _digits(found["rest"])

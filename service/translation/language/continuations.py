@@ -24,6 +24,7 @@ _ABBREVIATIONS = {
         ggü griech hrsg inkl insb(?:es)? ital jew jhrl jährl kfm kgl lat led max med mind misc
         monatl mtl möbl nat näml od oec phil resp röm russ schwäb schweiz sog span stellv südd techn
         theol tägl ungef urspr verh vermutl versch verw wahrsch wiss wöch z\.Hd zw zzgl österr
+        Abs Bhf Bj Jhd?t? Ltg Msp Nds Pck Pkg Wfl geschl stv tgl
         Hbf Red Sek Stk durchschn insg lt voraussichtl
         Bf Pers Stck Whg Zi gez
         """,
@@ -31,6 +32,7 @@ _ABBREVIATIONS = {
         Lt\.Cdr Mgr Ms Phys approx appt attn avg chap dept eqs? est excl figs? govt incl max misc
         refs? resp vols? al LLC pct pcs qty ch eds? ext hrs? lbs? mins? oz secs tel temp wks yrs
         Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun
+        Apt Atty Mx Rm Ste asts ft gal lb pts qt rebs tbsp tsp yd yds
         """,
     "es": r"""
         Cía Col Da Dña Drs Dª Excm[ao]s? Fr Ilm[ao]s? L[ct]?d[ao] Mons Rdos? Rev Rvdm?os? Sras Sres
@@ -66,7 +68,8 @@ _ALSO_LAST = frozenset(
     {
         *("Art", "Col", "Dir", "Ed", "Led", "Max", "Phil"),
         *("al", "LLC", "pct", "pcs", "qty", "ch", "eds?", "ext", "hrs?", "lbs?", "mins?", "oz"),
-        *("secs", "tel", "temp", "wks", "yrs"),
+        *("secs", "tel", "temp", "wks", "yrs", "Jhd?t?", "Pkg", "geschl"),
+        *("asts", "ft", "gal", "lb", "pts", "qt", "rebs", "tbsp", "tsp", "yd", "yds"),
         *("Mon", "Tue", "Tues", "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun"),
     }
 )

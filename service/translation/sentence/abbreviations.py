@@ -14,11 +14,12 @@ import regex
 from model.text.spans import Span
 from service.translation.language.segmentation import has_letters
 from service.translation.sentence.chinese_numbers import find_chinese_numbers
+from service.translation.sentence.chinese_units import find_chinese_units
 from service.translation.sentence.durations import find_durations
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.halves import find_halves
 from service.translation.sentence.hours import find_hours
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replaced, Replacement, outside
 from service.translation.sentence.scaled import find_scaled
 from service.translation.sentence.stages import Draft
 from service.translation.sentence.weekdays import DAYS, find_days
@@ -32,6 +33,10 @@ _ANSWERS = r"(?:\b(?i:said|says?|answer(?:s|ed)?|was|is|or|told\s\w+|a)\s[\"“�
 """What stands before the word no."""
 _WORDS = {
     "de": {
+        r"1(?<=\b[Dd]er\s1)(?=\.\sWeltkrieg).": "Erste",
+        r"1(?=\.\sWeltkrieg).": "Ersten",
+        r"2(?<=\b[Dd]er\s2)(?=\.\sWeltkrieg).": "Zweite",
+        r"2(?=\.\sWeltkrieg).": "Zweiten",
         **{f"{day}{_AS_DAY}.": name for day, name in DAYS["de"].items()},
         r"Abb(?=\.\s?\d).": "Bild",
         "Abb.": "Abbildung",
@@ -44,6 +49,7 @@ _WORDS = {
         "Aufl.": "Auflage",
         "Aug.": "August",
         "Bd.": "Band",
+        "Bj.": "Baujahr",
         "Bhf.": "Bahnhof",
         "Bsp.": "Beispiel",
         "Dez.": "Dezember",
@@ -89,12 +95,14 @@ _WORDS = {
         "evtl.": "eventuell",
         "exkl.": "ohne",
         "geb.": "geboren",
+        "geschl.": "geschlossen",
         "gegr.": "gegründet",
         "gem.": "gemäß",
         "gest.": "gestorben",
         "ggfs?.": "falls nötig",
         "ggü.": "gegenüber",
         "i.A.": "im Auftrag",
+        "i.V.m.": "in Verbindung mit",
         "i.d.R.": "in der Regel",
         "inkl.": "inklusive",
         "insb(?:es)?.": "insbesondere",
@@ -119,6 +127,7 @@ _WORDS = {
         "s.o.": "siehe oben",
         "s.u.": "siehe unten",
         "sog.": "sogenannte",
+        "tgl.": "täglich",
         "tägl.": "täglich",
         "u.U.": "unter Umständen",
         "u.a.": "unter anderem",
@@ -175,17 +184,19 @@ _WORDS = {
         "incl.": "including",
         "lbs.": "pounds",
         "max.": "maximum",
+        r"min(?<=[\d⟧]\s?min).": "minutes",
         r"min(?=\.\s\d).": "at least",
         "mins.": "minutes",
         "misc.": "various",
         "mn.": "million",
-        rf"no(?<!{_ANSWERS}no)(?=\.:?\s?\d).": "number",
+        rf"no(?<!{_ANSWERS}no)(?=\.:?\s?[\d⟦]).": "number",
         r"nos(?=\.\s?\d).": "numbers",
         r"p(?=\.\s\d).": "page",
         "pcs.": "pieces",
         "p.a.": "per year",
         "pct.": "percent",
         "pkgs?.": "packages",
+        r"pts(?<=\d\s?pts).": "points",
         r"pp(?=\.\s\d).": "pages",
         "qty.": "quantity",
         r"sec(?=\.\s\d).": "section",
@@ -202,7 +213,10 @@ _NO_CENTS = regex.compile(
     r"(?<![\d.,'’]|(?<!\d)-)(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
 )
 """1.299,- € or CHF 5.–."""
-_WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
+_POINTLESS = {"w/o": "without", "w/": "with", "min": "minutes"}
+_WITHOUT_POINT = regex.compile(
+    r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})|(?<=[\d⟧]\s?)(?<!(?<!\d)1\s)min(?![\w./⁻^-])"
+)
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;])|(?=\.\W*+$))"
 _LETTERS = r"\p{L}\p{M}\p{N}"
@@ -263,7 +277,8 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     """The stage of a sentence with abbreviations of the language, or with numbers that networks do
     not know as they are written; None without."""
     if language == "zh":
-        numbers = [*find_chinese_numbers(text), *_numbers(text, language)]
+        numbers = [*_numbers(text, language)]
+        numbers += outside(numbers, [*find_chinese_numbers(text), *find_chinese_units(text)])
         return spell(text, [], numbers) if numbers else None
     known = _abbreviations(language)
     if known is None:
@@ -272,11 +287,10 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     if language == "de":
         found += map(_number_of, _NUMBER_OF.finditer(text))
     else:
-        words = {"w/o": "without", "w/": "with"}
-        found += (Replacement(*one.span(), words[one.group()]) for one in _WITH.finditer(text))
-    taken = {place for start, end, _ in (*found, *numbers) for place in range(start, end)}
-    matches = (one for one in known.finditer(text) if taken.isdisjoint(range(*one.span())))
-    found += (Replacement(*one.span(), _word(one, language)) for one in matches)
+        short = _WITHOUT_POINT.finditer(text)
+        found += (Replacement(*one.span(), _POINTLESS[one.group()]) for one in short)
+    words = (Replacement(*one.span(), _word(one, language)) for one in known.finditer(text))
+    found += outside([*found, *numbers], words)
     return spell(text, found, numbers) if found or numbers else None
 
 

@@ -18,7 +18,7 @@ from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.sentence.halves import find_halves
 from service.translation.sentence.hours import find_hours
 from service.translation.sentence.numerals import find_numerals
-from service.translation.sentence.replaced import Replacement
+from service.translation.sentence.replaced import Replacement, outside
 from service.translation.sentence.scaled import find_scaled
 
 _MOST_DIGITS = 24
@@ -110,7 +110,7 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Replacement]:
     those of a whole day. Linear time."""
     found: list[Replacement] = []
     for kind in _kinds(with_known_digits(text), source, target):
-        found += _outside(found, kind)
+        found += outside(found, kind)
     yield from sorted(found)
 
 
@@ -131,12 +131,6 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
         yield (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
         yield _numerals(text, source, other)
     yield _find_numbers(text, source, target)
-
-
-def _outside(found: Iterable[Replacement], others: Iterable[Replacement]) -> list[Replacement]:
-    """The others that share nothing with what was found."""
-    taken = {place for one in found for place in range(one.start, one.end)}
-    return [one for one in others if taken.isdisjoint(range(one.start, one.end))]
 
 
 def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Replacement]:

@@ -19,6 +19,13 @@ _TIME = regex.compile(
     r"(?![\d:：钟])"
 )
 """A time with minutes, or two."""
+_HOURS = regex.compile(
+    r"\s?[-–—~～至到]\s?".join(
+        rf"(?P<part>{PARTS['zh']})\s?(?P<hour>[01]?[0-9])点(?P<minute>半?)" for _ in range(2)
+    )
+    + r"(?![\d钟一三])"
+)
+"""From an hour of one part of the day to one of another."""
 _DAY = regex.compile(r"(?:周|星期|礼拜)[一二三四五六日天]\Z")
 _LONGEST_DAY = 3
 """Without a space behind it, the networks lose the day."""
@@ -27,6 +34,13 @@ _LONGEST_DAY = 3
 def find_chinese_hours(text: str) -> Iterator[Replacement]:
     """Those that networks know better in digits. The second of two times is of the first one's part
     of the day unless it has one of its own."""
+    for found in _HOURS.finditer(text):
+        times = zip(*map(found.captures, ("part", "hour", "minute")), strict=True)
+        new = "-".join(
+            f"{of_whole_day(int(hour), part, 'zh')}:{'30' if minute else '00'}"
+            for part, hour, minute in times
+        )
+        yield Replacement(*found.span(), new)
     for found in _TIME.finditer(text):
         part, to_part = found["part"], found["to_part"] or found["part"]
         is_late = of_whole_day(int(found["hour"]), part, "zh") != int(found["hour"])

@@ -59,6 +59,11 @@ def _to(_: regex.Match[str]) -> str:
     return "到"
 
 
+def _fraction(found: regex.Match[str]) -> str:
+    parts, count = chinese_value(found["parts"]), chinese_value(found["count"])
+    return f"{count}/{parts}" if parts and count and count < parts else found.group()
+
+
 def _hyphen(_: regex.Match[str]) -> str:
     return "-"
 
@@ -85,6 +90,13 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
             r"(?<=[超近约達达逾满过足到低高]于?)万(?=[元人名户家台辆件套吨亩次册张只条块美欧])"
         ),
         _one_myriad,
+    ),
+    (
+        regex.compile(
+            rf"(?<![\d又点百千万{DIGITS}十])(?P<parts>[{DIGITS}十]{{1,3}})分之"
+            rf"(?P<count>[{DIGITS}十]{{1,3}})(?![点百千万{DIGITS}十])"
+        ),
+        _fraction,
     ),
     (regex.compile(rf"(?<=(?:^|[；;：:，。、\s])[（(]){NUMERAL}(?=[）)])"), _in_list),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),

@@ -11,7 +11,7 @@ from service.translation.sentence.replaced import Replacement
 
 _DURATION = regex.compile(
     r"(?<![\p{L}\d.,:/-])(?P<hours>[0-9]{1,3})(?:"
-    r"\s?(?:h|hrs?\.?)\s?(?P<minutes>[0-9]{1,2})\s?(?:m|mins?)|\s?hrs?)(?![\p{L}\d'’/-])"
+    r"\s?(?:h|hrs?\.?)\s?(?P<minutes>[0-9]{1,2})\s?(?:m|mins?)|\s?hrs?(?:\.(?=\W*+\w))?)(?![\p{L}\d'’/-])"
 )
 
 

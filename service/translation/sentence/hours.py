@@ -10,6 +10,7 @@ import regex
 
 from service.translation.sentence.chinese_hours import find_chinese_hours
 from service.translation.sentence.parts_of_day import PARTS, of_whole_day
+from service.translation.sentence.replaced import outside
 from service.translation.sentence.spoken_hours import find_spoken_hours
 
 _CLOCK = r"(?P<{0}hour>1[0-2]|0?[1-9])(?:[:.](?P<{0}minute>[0-5][0-9]))?"
@@ -51,8 +52,7 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
         spoken = [*find_spoken_hours(text, language)]
         yield from (Hour(*one, one.new) for one in spoken)
         in_digits = _english(text) if language == "en" else map(_german, _UHR.finditer(text))
-        taken = {place for one in spoken for place in range(one.start, one.end)}
-        yield from (hour for hour in in_digits if taken.isdisjoint(range(hour.start, hour.end)))
+        yield from outside(spoken, in_digits)
 
 
 def _german(found: regex.Match[str]) -> Hour:

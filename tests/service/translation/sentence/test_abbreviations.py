@@ -29,6 +29,14 @@ def entered(text: str, language: str) -> str | None:
         ),
         ("de", "Abb. 3, d. h. sie, d.h., er", "Bild 3, das heißt, sie, das heißt, er"),
         ("en", "I.e., in 221 B.C., a.k.a. Bo", "That is, in 221 BC, also known as Bo"),
+        (
+            "de",
+            "Bj. 1998, i. V. m. § 3, tgl. geschl.",
+            "Baujahr 1998, in Verbindung mit § 3, täglich geschlossen.",
+        ),
+        ("de", "Der 2. Weltkrieg, im 1. Weltkrieg", "Der Zweite Weltkrieg, im Ersten Weltkrieg"),
+        ("en", "28 pts. in 5 min, 1 min or 7 min.", "28 points in 5 minutes, 1 min or 7 minutes."),
+        ("en", "see no. ⟦0⟧ for 19 hrs. of it", "see number ⟦0⟧ for 19 hours of it"),
         ("de", "Do. So. 3 o. ä. u. a.", "Do. Sonntag 3 oder Ähnliches unter anderem."),
         (
             "en",
@@ -145,6 +153,16 @@ def test_amounts_go_in_as_whole_numbers(language: str, text: str, spelled: str |
         ("近万人，超过万元，上万个，一万元", "近1万人，超过1万元，上万个，一万元"),
         ("管理；（二）质量，(十一)成本", "管理；（2）质量，(11)成本"),
         ("占3%～5%，⟦0⟧%~⟦1⟧%，3%—", "占3%到5%，⟦0⟧%到⟦1⟧%，3%—"),
+        ("350克，五百毫升，三千克，3升水，120平米", "350g，500ml，3kg，3L水，120平方米"),
+        (
+            "3克拉，由3升至5，一升再升，三伏天，第五克，几克，两千瓦特",
+            "3克拉，由3升至5，一升再升，三伏天，第五克，几克，2kW",
+        ),
+        (
+            "三分之二，十分之一，百分之五，五分之八，一又二分之一",
+            "2/3，1/10，百分之五，五分之八，1.5",
+        ),
+        ("早上8点到晚上10点半，早上8点到9点", "8:00-22:30，早上8点到9点"),
         ("增长百分之六点五，达五点二亿", "增长6.5%，达5.2亿"),
         ("零下5度，零下十摄氏度，零下", " -5度， -10摄氏度，零下"),
         ("2020年-2023年，5元-10元，和平-2021，F-16，氦-3，3-5", None),
@@ -172,7 +190,18 @@ def test_chinese_signs_discounts_and_times_go_in_as_networks_know_them(
         *(("de", f"von {hour} bis {hour + 1} Uhr {part}") for hour, part in [(3, "nachmittags")]),
         *(("zh", f"{part}{hour}:20") for hour in range(1, 13) for part in ("下午", "晚上", "早上")),
         *(("zh", f"下午{hour}:20至{hour + 1}点05分") for hour in range(1, 11)),
-        *(("zh", text) for text in ("身高1米83", "身高一米六五", "三点五万亿", "百分之零点三")),
+        *(("zh", text) for text in ("三分之二", "一又四分之三", "早上8点到晚上10点")),
+        *(
+            ("zh", text)
+            for text in (
+                "身高1米83",
+                "身高一米六五",
+                "三点五万亿",
+                "百分之零点三",
+                "五百克",
+                "两千瓦",
+            )
+        ),
     ],
 )
 def test_what_goes_in_has_the_numbers_of_the_text(language: str, text: str) -> None:
