@@ -16,10 +16,10 @@ import regex
 from model.decoding.sentence_limits import SentenceLimits
 from service.translation.job import ModelJob
 from service.translation.markup.flow import MARK
-from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import find_latin, keeps_latin
+from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft

@@ -13,16 +13,16 @@ import regex
 
 from model.text.spans import Span
 from service.translation.language.segmentation import has_letters
-from service.translation.sentence.chinese_numbers import find_chinese_numbers
-from service.translation.sentence.chinese_units import find_chinese_units
-from service.translation.sentence.durations import find_durations
 from service.translation.sentence.gendered import find_gendered
-from service.translation.sentence.halves import find_halves
-from service.translation.sentence.hours import find_hours
+from service.translation.sentence.numbers.chinese_numbers import find_chinese_numbers
+from service.translation.sentence.numbers.chinese_units import find_chinese_units
+from service.translation.sentence.numbers.durations import find_durations
+from service.translation.sentence.numbers.halves import find_halves
+from service.translation.sentence.numbers.hours import find_hours
+from service.translation.sentence.numbers.scaled import find_scaled
+from service.translation.sentence.numbers.weekdays import DAYS, find_days
 from service.translation.sentence.replaced import Replaced, Replacement, outside
-from service.translation.sentence.scaled import find_scaled
 from service.translation.sentence.stages import Draft
-from service.translation.sentence.weekdays import DAYS, find_days
 
 _AS_DAY = (
     rf"(?:(?=\.(?:,|\s?\d))|(?<=(?:(?:{'|'.join(DAYS['de'])})\.,\s?"

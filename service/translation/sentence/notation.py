@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import regex
 
-from service.translation.sentence.amounts import localised
+from service.translation.sentence.numbers.amounts import localised
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 

@@ -19,7 +19,7 @@ from service.translation.checks.number_words import number_words
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.omissions import omitted
 from service.translation.glossary import GlossaryEntry
-from service.translation.sentence.amounts import find_amounts
+from service.translation.sentence.numbers.amounts import find_amounts
 
 
 def check(

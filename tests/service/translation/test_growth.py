@@ -19,7 +19,7 @@ from service.translation.markup.page import take_apart
 from service.translation.markup.scanner import scan
 from service.translation.placeholders import KeptStrings, find_kept
 from service.translation.sentence.abbreviations import enter_abbreviations
-from service.translation.sentence.amounts import find_amounts
+from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.unspelled import find_unspelled
 from tests.growth import takes_less
 from tests.service.documents.samples import OPTIONS, A, W, archive, capitals, package

@@ -15,7 +15,6 @@ from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
-from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.capitals import (
     in_sentence_case,
     in_small_letters,
@@ -24,6 +23,7 @@ from service.translation.sentence.capitals import (
     match_case,
 )
 from service.translation.sentence.carriers import enter_carriers, most_carriers
+from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 from service.translation.sentence.unspelled import find_unspelled

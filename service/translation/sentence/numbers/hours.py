@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.sentence.chinese_hours import find_chinese_hours
-from service.translation.sentence.parts_of_day import PARTS, of_whole_day
+from service.translation.sentence.numbers.chinese_hours import find_chinese_hours
+from service.translation.sentence.numbers.parts_of_day import PARTS, of_whole_day
+from service.translation.sentence.numbers.spoken_hours import find_spoken_hours
 from service.translation.sentence.replaced import outside
-from service.translation.sentence.spoken_hours import find_spoken_hours
 
 _CLOCK = r"(?P<{0}hour>1[0-2]|0?[1-9])(?:[:.](?P<{0}minute>[0-5][0-9]))?"
 _HOUR = regex.compile(

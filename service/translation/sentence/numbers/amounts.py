@@ -15,11 +15,11 @@ import regex
 from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
-from service.translation.sentence.halves import find_halves
-from service.translation.sentence.hours import find_hours
-from service.translation.sentence.numerals import find_numerals
+from service.translation.sentence.numbers.halves import find_halves
+from service.translation.sentence.numbers.hours import find_hours
+from service.translation.sentence.numbers.numerals import find_numerals
+from service.translation.sentence.numbers.scaled import find_scaled
 from service.translation.sentence.replaced import Replacement, outside
-from service.translation.sentence.scaled import find_scaled
 
 _MOST_DIGITS = 24
 _MOST_DECIMALS = 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
-from service.translation.sentence.parts_of_day import PARTS, of_whole_day
+from service.translation.sentence.numbers.parts_of_day import PARTS, of_whole_day
 from service.translation.sentence.replaced import Replacement
 
 _OF_DAY = (

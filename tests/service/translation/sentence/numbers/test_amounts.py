@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.translation.checks.numbers import find_numbers, unmatched
-from service.translation.sentence.amounts import find_amounts
+from service.translation.sentence.numbers.amounts import find_amounts
 
 CHINESE = (
     "一",

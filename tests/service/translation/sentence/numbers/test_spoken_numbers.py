@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from service.translation.checks.numbers import find_numbers, unmatched
-from service.translation.sentence.amounts import find_amounts
 from service.translation.sentence.entering import has_odd_words
+from service.translation.sentence.numbers.amounts import find_amounts
 from tests.service.translation.sentence.test_abbreviations import entered
 from tests.service.translation.sentence.test_stages import prepared
 

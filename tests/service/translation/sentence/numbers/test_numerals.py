@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from service.translation.checks.chinese_decimals import with_decimals
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import find_numbers, unmatched
-from service.translation.sentence.amounts import find_amounts
-from service.translation.sentence.numerals import find_numerals
+from service.translation.sentence.numbers.amounts import find_amounts
+from service.translation.sentence.numbers.numerals import find_numerals
 
 DIGITS, UNITS = "零一二三四五六七八九", ("", "十", "百", "千")
 

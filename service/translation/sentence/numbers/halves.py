@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import regex
 
 from service.translation.checks.number_words import chinese_value
+from service.translation.sentence.numbers.spoken_hours import HOURS
 from service.translation.sentence.replaced import Replacement
-from service.translation.sentence.spoken_hours import HOURS
 
 _ENGLISH = HOURS["en"]
 _GERMAN = ("ein", *HOURS["de"][1:])

@@ -11,7 +11,7 @@ from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
 from service.translation.language.line_marks import NUMERAL
-from service.translation.sentence.numerals import DIGITS, MINUTES
+from service.translation.sentence.numbers.numerals import DIGITS, MINUTES
 from service.translation.sentence.replaced import Replacement
 
 _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
