@@ -27,8 +27,9 @@ from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import KEPT_LOST, num_parted
-from service.translation.sentence.entering import Entry, has_spoken_numbers
+from service.translation.sentence.entering import Entry
 from service.translation.sentence.latin import keeps_latin, lost_latin
+from service.translation.sentence.odd_words import has_spoken_numbers
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Draft, leave
@@ -274,7 +275,8 @@ def _faults(sentence: Sentence, drafts: Sequence[Draft | None], work: ModelJob) 
     KEPT_LOST if a kept string was lost or doubled."""
     has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
     text = sentence.text
-    has_numbers = HAS_NUMBERS.search(text) is not None or has_spoken_numbers(text)
+    has_words = has_spoken_numbers(text, work.source)
+    has_numbers = has_words or HAS_NUMBERS.search(text) is not None
     numbers = find_numbers(sentence.text) if has_numbers else None
     faults = []
     for draft in drafts:

@@ -40,12 +40,8 @@ from service.translation.second_translation import SecondTranslation
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.emphasis import is_acronym
-from service.translation.sentence.entering import (
-    Entrance,
-    Entry,
-    has_odd_words,
-    has_spoken_numbers,
-)
+from service.translation.sentence.entering import Entrance, Entry
+from service.translation.sentence.odd_words import has_odd_words, has_spoken_numbers
 from service.translation.sentence.parsed_text import FlowCutter, ParsedText, Sentence
 from service.translation.sentence.rare_capitals import without_rare_capitals
 from service.translation.sentence.umlauts import enter_umlauts
@@ -161,7 +157,10 @@ class Preparation:
             and not self.tokenizer.count_unspelled(text)
             and self._target_words.isdisjoint(text.split())
             and (
-                (self._usual.fullmatch(text) is not None and not has_spoken_numbers(text))
+                (
+                    self._usual.fullmatch(text) is not None
+                    and not has_spoken_numbers(text, self.work.source)
+                )
                 or self._has_no_stage(text)
             )
             and len(self._encoder.ids(text)) <= self._limits.max_source_tokens
@@ -172,7 +171,7 @@ class Preparation:
         """Whether the text is one sentence without anything that needs a stage."""
         source = self.work.source
         return (
-            not has_odd_words(text)
+            not has_odd_words(text, source)
             and not has_kept(text)
             and not has_marks(text)
             and not FULL_WIDTH.search(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ from service.translation.sentence.emphasis import (
     enter_emphasis,
 )
 from service.translation.sentence.notation import Notation, enter_notation
+from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
 from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
@@ -43,23 +43,6 @@ from service.translation.text_work import raise_if_unwanted
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
-_CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
-_ODD_WORDS = re.compile(
-    rf"[{_CAPITAL}\d.,:&*_·(（\-−～〜~—下折点时分钟米万克升瓦伏](?:(?<=[.,])[-,;:!?…–)\]]"
-    rf"|(?<=[{_CAPITAL}])(?:[{_CAPITAL}]|[a-z]{{1,9}}\.?\s?[-–+&]\s?[DFMSTW][a-z]{{1,9}}\b"
-    rf"|[a-z]{{1,4}},?\s(?:[\d⟦]|[{_CAPITAL}][a-z]{{2,8}}\s\d))"
-    r"|(?:(?<=\d\s\w\w\.)|(?<=\d\s\w{3}\.)|(?<=\d\s\w{4}\.)|(?<=\d\s\w\.\w\.))\Z"
-    rf"|(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
-    r"|(?<=[一-鿿][-−])\d|(?<=零下)|(?<=[\d一二三四五六七八九 ]折)"
-    r"|(?<=[\d一二三四五六七八九十零]点)[半一二三四五六七八九零\d]|(?<=[一两二三]米)[一二三四五六七八九]"
-    r"|(?<=[\d一二三四五六七八九十百千两毫 ][克升瓦伏])|(?<=平米)"
-    r"|(?<=[近约达逾满过足到于]万)[^万亿，。]|(?<=[(（])[一二三四五六七八九十]{1,3}[)）]|(?<=[%％][~～〜—])[\d⟦]|(?<=[午上里夜]\d)[:：]|(?<=[午上里夜]\d\d)[:：]|(?<=\d)[至到]\d"
-    r"|(?:(?<=小时)|(?<=\d分)|(?<=分钟)|(?<=\d米))\d|(?<=[\d日号月年点分][～〜—])\d"
-    r"|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
-    r"|(?<=\d)(?:[.,]\d|(?:[kKmMbB]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
-)
-"""Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that
-a sign joins, an hour, or a Chinese number that is taken for another."""
 LastStage = Emphasis | CapitalWord | Slashes | Spelled | Notation | RareCapitals | Script
 """What `Entrance.last_stages` gives."""
 
@@ -179,7 +162,7 @@ class Entrance:
         umlauts = enter_umlauts(text, self._tokenizer, self._work.source)
         stages: list[LastStage] = [umlauts] if umlauts else []
         text = stages[-1].text if stages else text
-        stages += self._word_stages(text) if has_odd_words(text) else []
+        stages += self._word_stages(text) if has_odd_words(text, self._work.source) else []
         text = stages[-1].text if stages else text
         if rare := enter_rare_capitals(text, self._tokenizer, self._work.source):
             stages.append(rare)
@@ -224,32 +207,3 @@ class Entrance:
         text = text if carriers is None else carriers.text
         last = self.last_stages(text)
         return len(self._encoder.ids(last[-1].text if last else text))
-
-
-def has_spoken_numbers(text: str) -> bool:
-    """Whether there may be times or halves in words; any other look would take longer."""
-    return (
-        "half" in text
-        or "uarter" in text
-        or " past " in text
-        or "minutes to " in text
-        or "ten to " in text
-        or "ive to " in text
-        or "nty to " in text
-        or "半" in text
-        or "分之" in text
-        or " halb " in text
-        or "Halb " in text
-        or "einhalb" in text
-        or "derthalb" in text
-        or "iertel " in text
-        or "ehn " in text
-        or "ünf " in text
-        or "wanzig " in text
-    )
-
-
-def has_odd_words(text: str) -> bool:
-    """Whether there may be words in capitals, joined ones, abbreviations or days, by one look."""
-    has_some = "/" in text or ". " in text or has_spoken_numbers(text)
-    return has_some or _ODD_WORDS.search(text) is not None

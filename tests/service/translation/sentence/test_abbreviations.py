@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.sentence.abbreviations import enter_abbreviations
+from service.translation.sentence.odd_words import has_odd_words
 
 
 def entered(text: str, language: str) -> str | None:
+    """The text as it goes in. A cheap look tells of each part that it may be odd."""
+    for part in re.split(r"(?<=[，。、；])|(?<=, )", text):
+        assert enter_abbreviations(part, language) is None or has_odd_words(part, language), part
     stage = enter_abbreviations(text, language)
     return stage and stage.text
 

@@ -1,0 +1,70 @@
+"""Whether a sentence may have words or numbers that need a stage: one cheap look for the many that
+have none."""
+
+from __future__ import annotations
+
+import re
+
+_CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
+_JOINED = rf"(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]"
+"""Words that a sign joins."""
+_LATIN = re.compile(
+    rf"[{_CAPITAL}\d.,:&*_·(\-–—](?:(?<=[.,])[-,;:!?…–)\]]"
+    rf"|(?<=[{_CAPITAL}])(?:[{_CAPITAL}]|[a-z]{{1,9}}\.?\s?[-–+&]\s?[DFMSTW][a-z]{{1,9}}\b"
+    rf"|[a-z]{{1,4}},?\s(?:[\d⟦]|[{_CAPITAL}][a-z]{{2,8}}\s\d))"
+    r"|(?:(?<=\d\s\w\w\.)|(?<=\d\s\w{3}\.)|(?<=\d\s\w{4}\.)|(?<=\d\s\w\.\w\.))\Z"
+    rf"|{_JOINED}|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
+    r"|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d)|min\b)"
+    r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
+    r"|(?<=\d)(?:[.,]\d|(?:[kKmMbB]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
+)
+"""Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that
+a sign joins, words for any gender, or an hour."""
+_NUMERAL, _BEFORE_TIME = "一二三四五六七八九十", "午上里夜一二三四五六日天"
+_CHINESE = re.compile(
+    rf"[{_CAPITAL}\d.,:&(（\-−～〜~—下折点时分钟米万克升瓦伏](?:(?<=[{_CAPITAL}])[{_CAPITAL}]|{_JOINED}"
+    r"|(?<=[一-鿿][-−])\d|(?<=零下)|(?<=\d)[.,]\d"
+    rf"|(?<=[{_NUMERAL}\d ]折)|(?<=[{_NUMERAL}零\d]点)[{_NUMERAL}半零\d]"
+    rf"|(?<=[一两二三]米)[{_NUMERAL}]"
+    rf"|(?<=[{_NUMERAL}百千两毫\d ][克升瓦伏])|(?<=平米)|(?<=[(（])[{_NUMERAL}]{{1,3}}[)）]"
+    r"|(?<=[近约達达逾满过足低高超到于]万)[^万亿，。]|(?<=\d点)半?\s?[-–—~～至到]"
+    rf"|(?:(?<=[{_BEFORE_TIME}]\d)|(?<=[{_BEFORE_TIME}]\d\d))[:：]|(?<=\d)[至到]\d"
+    r"|(?:(?<=小时)|(?<=\d分)|(?<=分钟)|(?<=\d米))\d|(?<=[\d日号月年点分][～〜—])\d"
+    r"|(?<=[%％][~～〜—])[\d⟦])"
+)
+"""Two capitals, words that a sign joins, or a number that is taken for another."""
+
+
+def has_odd_words(text: str, language: str) -> bool:
+    """Whether there may be words in capitals, joined ones, abbreviations, days, or numbers that go
+    in otherwise."""
+    has_some = "/" in text or ". " in text or has_spoken_numbers(text, language)
+    pattern = _CHINESE if language == "zh" else _LATIN
+    return has_some or pattern.search(text) is not None
+
+
+def has_spoken_numbers(text: str, language: str) -> bool:
+    """Whether there may be times, halves or fractions in words; any other look would take
+    longer."""
+    if language == "zh":
+        return "半" in text or "分之" in text
+    if language == "en":
+        return (
+            "half" in text
+            or "uarter" in text
+            or " past " in text
+            or "minutes to " in text
+            or "ten to " in text
+            or "ive to " in text
+            or "nty to " in text
+        )
+    return language == "de" and (
+        " halb " in text
+        or "Halb " in text
+        or "einhalb" in text
+        or "derthalb" in text
+        or "iertel " in text
+        or "ehn " in text
+        or "ünf " in text
+        or "wanzig " in text
+    )
