@@ -18,7 +18,7 @@ _UNIT = (
     r"|平方|立方|公顷|亩|秒|个百分点|个?小时|个月|%|％"
 )
 _DECIMAL = regex.compile(
-    rf"(?<![\d第点上下午晚晨夜里{_NUMERAL}])(?P<percent>百分之)?(?P<whole>[{_NUMERAL}]{{1,9}})"
+    rf"(?<![\d第点上下午晚晨夜里{_NUMERAL}]|现在是?|时间[是为]?|已经?是?)(?P<percent>百分之)?(?P<whole>[{_NUMERAL}]{{1,9}})"
     rf"点(?P<rest>[{_DIGITS}零〇]{{1,9}})(?(percent)(?!点)|(?={_SCALE}|{_UNIT}"
     rf"|(?<=点[{_DIGITS}].{{1,8}})(?:$|[，。；！？、,;!?)）])))(?![十百千]?[{_DIGITS}]?[分刻])"
 )
