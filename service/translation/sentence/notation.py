@@ -1,5 +1,5 @@
 """Numbers whose marks a language writes otherwise: networks copy some, so that 3.4% stays so in
-German, where it is 3,4%."""
+German, where it is 3,4%; and they write 2.500 in Chinese, where it is 2,500 as in English."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ _NUMBER = regex.compile(
 )
 _HEADING = regex.compile(r"[\p{L} ]+[\d.]++")
 """Words and a number, which is of a chapter or a place."""
+_BY_COMMAS = regex.compile(r"\d{1,3}(?:,\d{3})+")
 _GROUPED = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 
 
 @dataclass(frozen=True)
 class Notation:
-    """The stage of a sentence with such numbers: the text as it is, and how they are written."""
+    """The stage of a sentence with such numbers: the text as it is, and how what may be copies of
+    them is written."""
 
     text: str
     _written: Mapping[str, str]
@@ -37,7 +39,8 @@ class Notation:
         if draft.text == self.text:
             return draft
         any_of = "|".join(map(regex.escape, self._written))
-        copy = regex.compile(rf"(?<![\p{{L}}\d.,])(?:{any_of})(?![\p{{L}}\d]|[.,]\d)")
+        letter = r"[\p{L}--\p{Han}]"
+        copy = regex.compile(rf"(?V1)(?<!{letter}|[\d.,])(?:{any_of})(?!{letter}|[.,]?\d)")
         copies = copy.finditer(draft.text)
         changed = Replaced(
             draft.text, [Replacement(*one.span(), self._written[one.group()]) for one in copies]
@@ -46,9 +49,8 @@ class Notation:
 
 
 def enter_notation(text: str, pair: tuple[str, str]) -> Notation | None:
-    """The stage of a sentence with numbers that the target writes otherwise. One with a decimal
-    point only counts if it is of a currency, a unit or a formula: others are versions and
-    sections."""
+    """The stage of a sentence with numbers whose marks may become wrong. One with a decimal point
+    only counts if it is of a currency, a unit or a formula: others are versions and sections."""
     written: dict[str, str] = {}
     if _HEADING.fullmatch(text):
         return None
@@ -57,8 +59,11 @@ def enter_notation(text: str, pair: tuple[str, str]) -> Notation | None:
         is_measured = found["before"] is not None or found["after"] is not None
         if is_measured or not _is_version(number, pair[0]):
             new = localised(number, *pair)
-            if new is not None and new != number:
-                written[number] = new
+            copy = number
+            if new == number and _BY_COMMAS.fullmatch(number):
+                copy = number.replace(",", ".")
+            if new is not None and new != copy:
+                written[copy] = new
     return Notation(text, written) if written else None
 
 

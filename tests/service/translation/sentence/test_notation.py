@@ -13,6 +13,7 @@ from tests.service.translation.sentence.test_stages import linked, to_itself
     [
         (("en", "de"), "3.4%, $5.6, 1,234, 3.1", "3.4%, $5.6, 1,234 3.1", "3,4%, $5,6, 1.234 3.1"),
         (("de", "en"), "1.961 und -3,5 von 2,4", "1.961, -3,5 of 2,4", "1,961, -3.5 of 2.4"),
+        (("en", "zh"), "2,500 of 3.1, 7,8", "有2.500人 3.1, 7.8", "有2,500人 3.1, 7.8"),
         (("de", "en"), "1.234,56 am 5.6.", "1.234,56 x1.234,56", "1,234.56 x1.234,56"),
     ],
 )  # fmt: skip
@@ -35,7 +36,7 @@ def test_a_copied_number_gets_the_marks_of_the_target(
         *((("en", "de"), text) for text in ("GTK+ 2.0", "Ruby > 2.3", "x (>= 3.10)", "⟦0⟧ 3.1")),
         (("en", "de"), "Debian 12.5 ⟦0⟧"),
         *((("de", "en"), text) for text in ("Kapitel 35.152", "f(-1,1)", "2,4-Di, 3,3'-Me")),
-        *((("en", "zh"), text) for text in ("Up 3.4%", "1,234")),
+        *((("en", "zh"), text) for text in ("Up 3.4%", "1,2345")),
     ],
 )
 def test_versions_and_dates_keep_their_marks(pair: tuple[str, str], text: str) -> None:
