@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.number_words import chinese_value
+from service.translation.checks.number_words import InDigits, chinese_value
 
 _DIGITS = "一二三四五六七八九"
 _NUMERAL = f"{_DIGITS}两〇零十百千万亿"
@@ -27,47 +26,28 @@ _HEIGHT = regex.compile(
     rf"(?<![\d.第{_NUMERAL}])(?:(?P<metres>[0-9])米(?P<rest>[0-9]{{1,2}})(?![\d.多几]|\s?[\p{{Latin}}厘分毫米])"
     rf"|(?P<metres>[一两二三])米(?P<rest>[{_DIGITS}]{{1,2}})(?=$|[，。；！？、,.;!?\s)）的高长宽深左以]))"
 )
-
-
 _MIXED = regex.compile(
     rf"(?<![\d点{_NUMERAL}])(?P<whole>[{_DIGITS}十]{{1,3}})又(?P<parts>[二四五八十])分之(?P<count>[{_DIGITS}])(?![{_NUMERAL}])"
 )
 
 
-class Decimals(NamedTuple):
-    """text[start:end] is a number with decimals, and `digits` the same in digits."""
-
-    start: int
-    end: int
-    digits: str
-
-
-def find_decimals(text: str) -> Iterator[Decimals]:
+def find_decimals(text: str) -> Iterator[InDigits]:
     """Those of a Chinese text, in their order. Linear time."""
     if "点" in text:
         for found in _DECIMAL.finditer(text):
             if (whole := chinese_value(found["whole"])) is not None:
                 sign = "%" if found["percent"] else ""
-                yield Decimals(*found.span(), f"{whole}.{_digits(found['rest'])}{sign}")
+                yield InDigits(*found.span(), f"{whole}.{_digits(found['rest'])}{sign}")
     if "又" in text:
         for found in _MIXED.finditer(text):
             whole, parts, count = (
                 chinese_value(found[name]) or 0 for name in ("whole", "parts", "count")
             )
-            yield Decimals(*found.span(), f"{whole + count / parts:g}")
+            yield InDigits(*found.span(), f"{whole + count / parts:g}")
     if "米" in text:
         for found in _HEIGHT.finditer(text):
             metres, rest = _digits(found["metres"]), _digits(found["rest"])
-            yield Decimals(*found.span(), f"{metres}.{rest}米")
-
-
-def with_decimals(text: str) -> str:
-    """The text with these numbers in digits."""
-    parts, end = [], 0
-    for found in sorted(find_decimals(text)):
-        parts += [text[end : found.start], found.digits]
-        end = found.end
-    return "".join([*parts, text[end:]])
+            yield InDigits(*found.span(), f"{metres}.{rest}米")
 
 
 def _digits(numeral: str) -> str:

@@ -118,11 +118,25 @@ class NumberWords(NamedTuple):
     is_certain: bool
 
 
+class InDigits(NamedTuple):
+    """text[start:end] is a number in words, and `digits` the same in digits."""
+
+    start: int
+    end: int
+    digits: str
+
+
 def number_words(text: str) -> Iterator[NumberWords]:
     """The numbers in words of a text, in order of their script. Linear time."""
     yield from _latin(text)
     for match in _ZH.finditer(text):
         yield from _chinese(match.group(), match.start())
+
+
+def words_value(words: str) -> int | None:
+    """The value of words that are one number, such as `three hundred and five`."""
+    runs = [*_latin(words)]
+    return next((run.value for run in reversed(runs) if run[:2] == (0, len(words))), None)
 
 
 def _latin(text: str) -> Iterator[NumberWords]:

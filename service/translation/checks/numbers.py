@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.chinese_decimals import with_decimals
 from service.translation.checks.number_words import (
     ABBREVIATED_SCALES,
     BEFORE_REPUBLIC,
     SCALES,
     number_words,
 )
+from service.translation.checks.spelled_out import in_digits
 
 _MOST_DIGITS = 30
 _NUMBER = regex.compile(
@@ -105,9 +105,9 @@ def with_known_digits(text: str) -> str:
 
 def find_numbers(text: str) -> Numbers:
     """The numbers of a text in digits and in words. Linear time."""
-    text = with_decimals(with_known_digits(text))
+    text, spelled_out = in_digits(with_known_digits(text))
     words = list(number_words(text))
-    certain = [_signed(text, *found) for found in _digits(text)]
+    certain = [_signed(text, *found, spelled_out.get(found[0])) for found in _digits(text)]
     certain += _quarters(text)
     certain += [
         Number(
@@ -144,13 +144,16 @@ def has_minus(text: str, start: int) -> bool:
     return start > 0 and _MINUS.match(text, start - 1) is not None
 
 
-def _signed(text: str, start: int, end: int, values: frozenset[Decimal]) -> Number:
-    negative = frozenset(-value for value in values)
+def _signed(
+    text: str, start: int, end: int, values: frozenset[Decimal], words: str | None
+) -> Number:
+    """The number there, which is in `words` if it is not written in digits."""
+    negative, written = frozenset(-value for value in values), words or text[start:end]
     if has_minus(text, start):
-        return Number(text[start - 1 : end], negative)
+        return Number(text[start - 1] + written, negative)
     before = text[max(0, start - _LONGEST_MINUS) : start]
     values = values | negative if _MAYBE_MINUS.search(before) else values
-    return Number(text[start:end], values)
+    return Number(written, values)
 
 
 def unmatched(source: Numbers, target: Numbers) -> tuple[list[str], list[str]]:

@@ -12,6 +12,7 @@ from functools import cache
 import regex
 
 from model.text.spans import Span
+from service.translation.checks.spelled_out import find_spelled_out
 from service.translation.language.segmentation import has_letters
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.numbers.chinese_numbers import find_chinese_numbers
@@ -298,7 +299,10 @@ def _numbers(text: str, language: str) -> Iterator[Replacement]:
     """Numbers that are written in another way. They come back only in a copy of the whole text."""
     if language == "de":
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
-    yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
+    hours = [Replacement(*hour[:3]) for hour in find_hours(text, language)]
+    yield from hours
+    if language != "zh":
+        yield from outside(hours, (Replacement(*one) for one in find_spelled_out(text)))
     yield from find_halves(text, language)
     yield from find_durations(text) if language == "en" else ()
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))

@@ -22,6 +22,7 @@ _NUMBER = regex.compile(
 )
 _HEADING = regex.compile(r"[\p{L} ]+[\d.]++")
 """Words and a number, which is of a chapter or a place."""
+_LETTER = r"(?V1:[\p{L}--\p{Han}])"
 _BY_COMMAS = regex.compile(r"\d{1,3}(?:,\d{3})+")
 _GROUPED = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 
@@ -39,8 +40,7 @@ class Notation:
         if draft.text == self.text:
             return draft
         any_of = "|".join(map(regex.escape, self._written))
-        letter = r"[\p{L}--\p{Han}]"
-        copy = regex.compile(rf"(?V1)(?<!{letter}|[\d.,])(?:{any_of})(?!{letter}|[.,]?\d)")
+        copy = regex.compile(rf"(?<!{_LETTER}|[\d.,])(?:{any_of})(?!{_LETTER}|[.,]?\d)")
         copies = copy.finditer(draft.text)
         changed = Replaced(
             draft.text, [Replacement(*one.span(), self._written[one.group()]) for one in copies]

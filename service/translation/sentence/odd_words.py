@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from service.translation.checks.spelled_out import may_be_english, may_be_german
+
 _CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
 _JOINED = rf"(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]"
 """Words that a sign joins."""
@@ -57,6 +59,7 @@ def has_spoken_numbers(text: str, language: str) -> bool:
             or "ten to " in text
             or "ive to " in text
             or "nty to " in text
+            or may_be_english(text)
         )
     return language == "de" and (
         " halb " in text
@@ -67,4 +70,5 @@ def has_spoken_numbers(text: str, language: str) -> bool:
         or "ehn " in text
         or "ünf " in text
         or "wanzig " in text
+        or may_be_german(text)
     )

@@ -26,9 +26,28 @@ CHINESE = (
     "日",
     "折",
     "零下",
+    "米",
+    "又",
 )
 DIGITS = ("5", "9", "12", "3.5", "1,234", "٣", "𝟐", "½", "-", "～", ".", ":")
-WORDS = ("st", "th", "p.m.", "to", "May", "Mai", "Uhr", "k", "bn", "million", "$", "%", "⟦0⟧", " ")
+WORDS = (
+    "st",
+    "th",
+    "p.m.",
+    "to",
+    "May",
+    "Mai",
+    "Uhr",
+    "k",
+    "bn",
+    "million",
+    "$",
+    "%",
+    "⟦0⟧",
+    " ",
+    "one",
+    " point ",
+)
 PARTS = st.sampled_from(CHINESE + DIGITS + WORDS)
 TEXTS = st.lists(PARTS, max_size=12).map("".join)
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.checks.chinese_decimals import with_decimals
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.checks.spelled_out import in_digits
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.numbers.numerals import find_numerals
 
@@ -62,8 +62,8 @@ def test_decimals_in_words_are_those_in_digits(
     decimals = "".join(DIGITS[int(digit)] for digit in rest)
     words = f"{in_words(whole) or '零'}点{decimals}"
     unit, factor = scale
-    assert with_decimals(f"约{words}{unit}。") == f"约{whole}.{rest}{unit}。"
-    assert with_decimals(f"约百分之{words}。") == f"约{whole}.{rest}%。"
+    assert in_digits(f"约{words}{unit}。").text == f"约{whole}.{rest}{unit}。"
+    assert in_digits(f"约百分之{words}。").text == f"约{whole}.{rest}%。"
     value = Decimal(f"{whole}.{rest}") * factor
     numbers = find_numbers(f"约{words}{unit}")
     assert unmatched(numbers, find_numbers(f"about {value:f}")) == ([], [])
@@ -82,7 +82,7 @@ def test_decimals_in_words_are_those_in_digits(
     ],
 )
 def test_what_is_no_decimal_stays(text: str, digits: str | None) -> None:
-    assert with_decimals(text) == (digits or text)
+    assert in_digits(text).text == (digits or text)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.checks.spelled_out import in_digits
 from service.translation.sentence.numbers.amounts import find_amounts
+from service.translation.sentence.odd_words import has_spoken_numbers
 from tests.service.translation.sentence.test_abbreviations import entered
 from tests.service.translation.sentence.test_stages import prepared
 
@@ -102,3 +104,51 @@ def test_digits_of_any_script_are_no_error(language: str, text: str, digit: str)
 )
 def test_a_half_in_words_is_a_number(source: str, target: str) -> None:
     assert unmatched(find_numbers(source), find_numbers(target)) == ([], [])
+
+
+SPELLED_OUT = {
+    "en": [
+        ("Five point two billion, two point oh five percent", "5.2 billion, 2.05 percent"),
+        ("one hundred and five point one of them", "105.1 of them"),
+        ("in nineteen eighty-four, by twenty twenty-six", "in 1984, by 2026"),
+        ("since nineteen oh five, of nineteen hundred and five", "since 1905, of 1905"),
+        ("the late nineteen eighties, the eighteen hundreds", "the late 1980s, the 1800s"),
+        ("twenty-five hundred people, nineteen hundred and six", "2,500 people, 1,906"),
+        ("the twenty-first of March, March twenty-second", "the 21st of March, March 22nd"),
+        ("March the sixteenth, the thirteenth day of May", "March the 16th, the 13th day of May"),
+    ],
+    "de": [
+        ("Fünf Komma zwei Milliarden, ein Komma null fünf", "5,2 Milliarden, 1,05"),
+        ("neunzehnhundertvierundachtzig geboren", "1984 geboren"),
+        ("am einundzwanzigsten März, bis zum dreizehnten Mai", "am 21. März, bis zum 13. Mai"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "digits"),
+    [(language, *row) for language, rows in SPELLED_OUT.items() for row in rows],
+)
+def test_numbers_in_words_go_in_in_digits(language: str, text: str, digits: str) -> None:
+    assert entered(text, language) == in_digits(text).text == digits
+    other = "de" if language == "en" else "en"
+    for part, same in zip(text.split(", "), digits.split(", "), strict=True):
+        assert has_spoken_numbers(part, language)
+        amounts = " ".join(one.new for one in find_amounts(same, language, other))
+        assert unmatched(find_numbers(part), find_numbers(amounts))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        (
+            "en",
+            "At this point two left; in twenty ten-minute lessons, twelve hundred thousand",
+        ),
+        ("en", "the second of two, one of the first, half of them, in twenty minutes"),
+        ("de", "Das Komma zwei Zeilen weiter, am letzten Januar, die meisten Mai-Tage"),
+    ],
+)
+def test_what_only_looks_like_numbers_in_words_stays(language: str, text: str) -> None:
+    assert in_digits(text).text == text
+    assert entered(text, language) is None
