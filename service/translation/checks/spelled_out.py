@@ -3,7 +3,7 @@ billion, nineteen eighty-four, twenty-five hundred, the twenty-first of March.""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import regex
@@ -24,28 +24,8 @@ _ORDINAL = (
     r"|\p{L}{1,5}teenth|tenth|eleventh|twelfth|twentieth|thirtieth"
 )
 _MONTH = "|".join(MONTHS["en"])
-_ENGLISH = regex.compile(
-    rf"(?<![\w-])(?:(?P<whole>{_ANY}(?:[- ](?:and )?{_ANY}){{0,6}})"
-    rf" point (?P<decimals>{_DIGIT}(?: {_DIGIT}){{0,6}})"
-    rf"|(?<=\b(?:in|since|until|till|by|of|year|before|after|early|late|{_MONTH}) )"
-    rf"(?P<century>{_CENTURY})(?: hundred(?: and)? (?P<year>{_BELOW_HUNDRED}|{_ONES})"
-    rf"|[- ](?P<year>{_BELOW_HUNDRED}|oh[- ](?:{_ONES})))"
-    rf"|(?<=\bthe (?:early |late |mid-)?)(?P<century>{_CENTURY})"
-    rf"[- ](?P<decade>(?:{_TENS.replace('y', 'ie')})s|hundreds)"
-    rf"|(?P<hundreds>{_BELOW_HUNDRED}) hundred(?: and (?P<rest>{_BELOW_HUNDRED}|{_ONES}))?"
-    rf"|(?P<day>{_ORDINAL})(?=(?: day)? of (?:{_MONTH})\b)"
-    rf"|(?<=\b(?:{_MONTH}) (?:the )?)(?P<day>{_ORDINAL}))"
-    rf"(?![\w-]|[- ](?:hundred|thousand|{_TENS}|{_TEENS})\b)",
-    regex.IGNORECASE,
-)
+_ENDS = rf"(?![\w-]|[- ](?:hundred|thousand|{_TENS}|{_TEENS})\b)"
 _GERMAN_DIGIT = "(?:null|eins|zwei|zwo|drei|vier|fünf|sechs|sieben|acht|neun)"
-_GERMAN = regex.compile(
-    r"(?<![\w-])(?:(?P<whole>\p{L}{3,40}) Komma "
-    rf"(?P<decimals>{_GERMAN_DIGIT}(?: {_GERMAN_DIGIT}){{0,6}})"
-    r"|(?P<year>(?:drei|vier|fünf|sech|sieb|acht|neun)zehnhundert\p{Ll}{0,30})"
-    r"|(?<=\b(?:[Aa]m|[Dd]e[mnr]|[Vv]om|[Zz]um|[Bb]is|[Aa]b|[Ss]eit) )(?P<day>\p{Ll}{2,22}te[nr]?)"
-    rf"(?= (?:{'|'.join(MONTHS['de'])})\b))(?![\w-])"
-)
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -58,12 +38,18 @@ class Respelled(NamedTuple):
 
 def find_spelled_out(text: str) -> Iterator[InDigits]:
     """Those of an English or German text. Linear time."""
-    for found in _ENGLISH.finditer(text) if may_be_english(text) else ():
-        if (digits := _in_english(found)) is not None:
-            yield InDigits(*found.span(), digits)
-    for found in _GERMAN.finditer(text) if may_be_german(text) else ():
-        if (digits := _in_german(found)) is not None:
-            yield InDigits(*found.span(), digits)
+    english = _ENGLISH if may_be_english(text) else ()
+    german = _GERMAN if may_be_german(text) else ()
+    last = 0
+    found = [
+        (one.span(), write(one))
+        for rule, write in (*english, *german)
+        for one in rule.finditer(text)
+    ]
+    for (start, end), digits in sorted(found, key=lambda one: one[0]):
+        if digits is not None and start >= last:
+            yield InDigits(start, end, digits)
+            last = end
 
 
 def in_digits(text: str) -> Respelled:
@@ -98,39 +84,101 @@ def may_be_german(text: str) -> bool:
     return " Komma " in text or "zehnhundert" in text or "igsten " in text or "ehnten " in text
 
 
-def _in_english(found: regex.Match[str]) -> str | None:
-    if found["whole"]:
-        return _decimals(found, ".")
-    if found["century"]:
-        century = words_value(found["century"]) or 0
-        if found["decade"]:
-            return f"{century}{_decade(found['decade'])}s"
-        rest = words_value(found["year"].lower().removeprefix("oh").strip(" -"))
-        return f"{century}{rest:02}"
-    if found["hundreds"]:
-        rest = words_value(found["rest"] or "zero") or 0
-        return f"{100 * (words_value(found['hundreds']) or 0) + rest:,}"
-    day = words_value(found["day"])
-    return (
-        None if day is None else f"{day}{'th' if 10 < day < 20 else _ENDINGS.get(day % 10, 'th')}"
-    )
-
-
-def _in_german(found: regex.Match[str]) -> str | None:
-    if found["whole"]:
-        return _decimals(found, ",")
-    value = words_value(found["year"] or found["day"])
-    if value is None:
-        return None
-    return str(value) if found["year"] else f"{value}."
-
-
-def _decimals(found: regex.Match[str], mark: str) -> str | None:
-    whole = words_value(found["whole"])
+def _decimals(found: regex.Match[str]) -> str | None:
+    whole, mark = words_value(found["whole"]), "." if found["point"] == "point" else ","
     digits = (words_value(word) or 0 for word in found["decimals"].split())
     return None if whole is None else f"{whole}{mark}{''.join(map(str, digits))}"
 
 
-def _decade(tens: str) -> str:
-    value = words_value(tens.lower().removesuffix("s").replace("ie", "y"))
-    return f"{(value or 0) % 100:02}"
+def _year(found: regex.Match[str]) -> str:
+    rest = found["rest"].lower().removeprefix("oh").strip(" -")
+    return f"{words_value(found['century'])}{words_value(rest):02}"
+
+
+def _decade(found: regex.Match[str]) -> str:
+    tens = words_value(found["tens"].lower().removesuffix("s").replace("ie", "y")) or 0
+    return f"{words_value(found['century'])}{tens % 100:02}s"
+
+
+def _hundreds(found: regex.Match[str]) -> str:
+    hundreds, rest = words_value(found["hundreds"]) or 0, words_value(found["rest"] or "zero") or 0
+    return f"{100 * hundreds + rest:,}"
+
+
+def _english_day(found: regex.Match[str]) -> str | None:
+    if (day := words_value(found["day"])) is None:
+        return None
+    return f"{day}th" if 10 < day < 20 else f"{day}{_ENDINGS.get(day % 10, 'th')}"
+
+
+def _german_year(found: regex.Match[str]) -> str | None:
+    year = words_value(found.group())
+    return None if year is None else str(year)
+
+
+def _german_day(found: regex.Match[str]) -> str | None:
+    day = words_value(found.group())
+    return None if day is None else f"{day}."
+
+
+_Rules = tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str | None]], ...]
+_ENGLISH: _Rules = (
+    (
+        regex.compile(
+            rf"(?i)(?<![\w-])(?P<whole>{_ANY}(?:[- ](?:and )?{_ANY}){{0,6}}) (?P<point>point) "
+            rf"(?P<decimals>{_DIGIT}(?: {_DIGIT}){{0,6}}){_ENDS}"
+        ),
+        _decimals,
+    ),
+    (
+        regex.compile(
+            rf"(?i)(?<=\b(?:in|since|until|till|by|of|year|before|after|early|late|{_MONTH}) )"
+            rf"(?P<century>{_CENTURY})(?: hundred(?: and)? (?P<rest>{_BELOW_HUNDRED}|{_ONES})"
+            rf"|[- ](?P<rest>{_BELOW_HUNDRED}|oh[- ](?:{_ONES}))){_ENDS}"
+        ),
+        _year,
+    ),
+    (
+        regex.compile(
+            rf"(?i)(?<=\bthe (?:early |late |mid-)?)(?P<century>{_CENTURY})"
+            rf"[- ](?P<tens>(?:{_TENS.replace('y', 'ie')})s|hundreds)\b"
+        ),
+        _decade,
+    ),
+    (
+        regex.compile(
+            rf"(?i)(?<![\w-])(?P<hundreds>{_BELOW_HUNDRED}) hundred"
+            rf"(?: and (?P<rest>{_BELOW_HUNDRED}|{_ONES}))?{_ENDS}"
+        ),
+        _hundreds,
+    ),
+    (
+        regex.compile(
+            rf"(?i)(?<![\w-])(?P<day>{_ORDINAL})(?=(?: day)? of (?:{_MONTH})\b)"
+            rf"|(?<=\b(?:{_MONTH}) (?:the )?)(?P<day>{_ORDINAL})(?![\w-])"
+        ),
+        _english_day,
+    ),
+)
+_GERMAN: _Rules = (
+    (
+        regex.compile(
+            r"(?<![\w-])(?P<whole>\p{L}{3,40}) (?P<point>Komma) "
+            rf"(?P<decimals>{_GERMAN_DIGIT}(?: {_GERMAN_DIGIT}){{0,6}})(?![\w-])"
+        ),
+        _decimals,
+    ),
+    (
+        regex.compile(
+            r"(?<![\w-])(?:drei|vier|fünf|sech|sieb|acht|neun)zehnhundert\p{Ll}{0,30}(?![\w-])"
+        ),
+        _german_year,
+    ),
+    (
+        regex.compile(
+            r"(?<=\b(?:[Aa]m|[Dd]e[mnr]|[Vv]om|[Zz]um|[Bb]is|[Aa]b|[Ss]eit) )\p{Ll}{2,22}te[nr]?"
+            rf"(?= (?:{'|'.join(MONTHS['de'])})\b)"
+        ),
+        _german_day,
+    ),
+)
