@@ -94,7 +94,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     (
         regex.compile(
             rf"(?<![\d又点百千万{DIGITS}十])(?P<parts>[{DIGITS}十]{{1,3}})分之"
-            rf"(?P<count>[{DIGITS}十]{{1,3}})(?![点百千万{DIGITS}十])"
+            rf"(?P<count>[{DIGITS}十]{{1,3}})(?![点百千万{DIGITS}十决])"
         ),
         _fraction,
     ),

@@ -33,8 +33,8 @@ def entered(text: str, language: str) -> str | None:
             "S. 5 u. Abb. 2 o. Art. 3, Mo. bis Fr., 5. Jan. 24",
             "Seite 5 und Bild 2 oder Artikel 3, Montag bis Freitag, 5. Januar 24",
         ),
-        ("de", "Abb. 3, d. h. sie, d.h., er", "Bild 3, das heißt, sie, das heißt, er"),
-        ("en", "I.e., in 221 B.C., a.k.a. Bo", "That is, in 221 BC, also known as Bo"),
+        ("de", "Abb. 3, d. h. sie, d. h., er, d.h. wir", "Bild 3, d.h. sie, d.h., er, d.h. wir"),
+        ("en", "I.e., i.e. in 221 B.C., a.k.a. Bo", "That is, i.e. in 221 BC, also known as Bo"),
         (
             "de",
             "Bj. 1998, i. V. m. § 3, tgl. geschl.",
@@ -165,8 +165,8 @@ def test_amounts_go_in_as_whole_numbers(language: str, text: str, spelled: str |
             "3克拉，由3升至5，一升再升，三伏天，第五克，几克，2kW",
         ),
         (
-            "三分之二，十分之一，百分之五，五分之八，一又二分之一",
-            "2/3，1/10，百分之五，五分之八，1.5",
+            "三分之二，十分之一，四分之一决赛，百分之五，五分之八，一又二分之一",
+            "2/3，1/10，四分之一决赛，百分之五，五分之八，1.5",
         ),
         ("早上8点到晚上10点半，早上8点到9点", "8:00-22:30，早上8点到9点"),
         ("增长百分之六点五，达五点二亿", "增长6.5%，达5.2亿"),
