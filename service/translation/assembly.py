@@ -20,6 +20,7 @@ from service.translation.checks.differences import (
 from service.translation.checks.number_words import HAS_NUMBERS
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.omissions import omitted
+from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.job import ModelJob
 from service.translation.markup.coded_text import CodedText, Text, TextPart, plain_text
@@ -29,7 +30,6 @@ from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import KEPT_LOST, num_parted
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.latin import keeps_latin, lost_latin
-from service.translation.sentence.odd_words import has_spoken_numbers
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Draft, leave

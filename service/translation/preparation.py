@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from model.decoding.sentence_limits import SentenceLimits
 from model.text.spans import Span
+from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.job import ModelJob, TextFormat
 from service.translation.language.already import frequent_words, is_in_target
 from service.translation.language.chinese import (
@@ -41,7 +42,7 @@ from service.translation.sentence.capitals import in_sentence_case, is_in_capita
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.emphasis import is_acronym
 from service.translation.sentence.entering import Entrance, Entry
-from service.translation.sentence.odd_words import has_odd_words, has_spoken_numbers
+from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.parsed_text import FlowCutter, ParsedText, Sentence
 from service.translation.sentence.rare_capitals import without_rare_capitals
 from service.translation.sentence.umlauts import enter_umlauts

@@ -38,8 +38,8 @@ class Respelled(NamedTuple):
 
 def find_spelled_out(text: str) -> Iterator[InDigits]:
     """Those of an English or German text. Linear time."""
-    english = _ENGLISH if may_be_english(text) else ()
-    german = _GERMAN if may_be_german(text) else ()
+    english = _ENGLISH if has_spoken_numbers(text, "en") else ()
+    german = _GERMAN if has_spoken_numbers(text, "de") else ()
     last = 0
     found = [
         (one.span(), write(one))
@@ -64,24 +64,43 @@ def in_digits(text: str) -> Respelled:
     return Respelled("".join([*parts, text[end:]]), words)
 
 
-def may_be_english(text: str) -> bool:
-    """Whether there may be English ones; any other look would take longer."""
-    return (
-        " point " in text
-        or " hundred" in text
-        or "teen" in text
-        or "nty" in text
-        or "hirty" in text
-        or "th of " in text
-        or "st of " in text
-        or "nd of " in text
-        or "rd of " in text
+def has_spoken_numbers(text: str, language: str) -> bool:
+    """Whether there may be such numbers, or times, halves or fractions in words; any other look
+    would take longer."""
+    if language == "zh":
+        return "半" in text or "分之" in text
+    if language == "en":
+        return (
+            "half" in text
+            or "uarter" in text
+            or " past " in text
+            or "minutes to " in text
+            or "ten to " in text
+            or "ive to " in text
+            or " point " in text
+            or " hundred" in text
+            or "teen" in text
+            or "nty" in text
+            or "hirty" in text
+            or "th of " in text
+            or "st of " in text
+            or "nd of " in text
+            or "rd of " in text
+        )
+    return language == "de" and (
+        " halb " in text
+        or "Halb " in text
+        or "einhalb" in text
+        or "derthalb" in text
+        or "iertel " in text
+        or "ehn " in text
+        or "ünf " in text
+        or "wanzig " in text
+        or " Komma " in text
+        or "zehnhundert" in text
+        or "igsten " in text
+        or "ehnten " in text
     )
-
-
-def may_be_german(text: str) -> bool:
-    """Whether there may be German ones."""
-    return " Komma " in text or "zehnhundert" in text or "igsten " in text or "ehnten " in text
 
 
 def _decimals(found: regex.Match[str]) -> str | None:

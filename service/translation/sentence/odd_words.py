@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from service.translation.checks.spelled_out import may_be_english, may_be_german
+from service.translation.checks.spelled_out import has_spoken_numbers
 
 _CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
 _JOINED = rf"(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]"
@@ -43,32 +43,3 @@ def has_odd_words(text: str, language: str) -> bool:
     has_some = "/" in text or ". " in text or has_spoken_numbers(text, language)
     pattern = _CHINESE if language == "zh" else _LATIN
     return has_some or pattern.search(text) is not None
-
-
-def has_spoken_numbers(text: str, language: str) -> bool:
-    """Whether there may be times, halves or fractions in words; any other look would take
-    longer."""
-    if language == "zh":
-        return "半" in text or "分之" in text
-    if language == "en":
-        return (
-            "half" in text
-            or "uarter" in text
-            or " past " in text
-            or "minutes to " in text
-            or "ten to " in text
-            or "ive to " in text
-            or "nty to " in text
-            or may_be_english(text)
-        )
-    return language == "de" and (
-        " halb " in text
-        or "Halb " in text
-        or "einhalb" in text
-        or "derthalb" in text
-        or "iertel " in text
-        or "ehn " in text
-        or "ünf " in text
-        or "wanzig " in text
-        or may_be_german(text)
-    )

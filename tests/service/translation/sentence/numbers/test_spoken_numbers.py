@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from service.translation.checks.numbers import find_numbers, unmatched
-from service.translation.checks.spelled_out import in_digits
+from service.translation.checks.spelled_out import has_spoken_numbers, in_digits
 from service.translation.sentence.numbers.amounts import find_amounts
-from service.translation.sentence.odd_words import has_spoken_numbers
 from tests.service.translation.sentence.test_abbreviations import entered
 from tests.service.translation.sentence.test_stages import prepared
 
