@@ -39,6 +39,13 @@ def is_up(port: int) -> bool:
     return False
 
 
+def is_ready(port: int) -> bool:
+    """Whether a server there is ready."""
+    with contextlib.suppress(httpx.TransportError):
+        return httpx.get(f"http://127.0.0.1:{port}/health/ready").status_code == 200
+    return False
+
+
 class Process:
     """A server on a port of its own, the bundled models loaded or about to be."""
 

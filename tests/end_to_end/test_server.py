@@ -29,7 +29,7 @@ from tests.end_to_end.process import (
     TEXTS,
     Process,
     free_port,
-    is_up,
+    is_ready,
     server,
 )
 from tests.service.fakes import until
@@ -95,7 +95,7 @@ def test_a_server_needs_no_standard_streams() -> None:
     port = free_port()
     line = f"exec {DRAGOMAN} serve --threads 2 --port {port} <&- >&- 2>&-"
     with subprocess.Popen(["sh", "-c", line], cwd=ROOT) as parent:
-        until(lambda: is_up(port) or parent.poll() is not None, START_SECONDS)
+        until(lambda: is_ready(port) or parent.poll() is not None, START_SECONDS)
         answer = httpx.post(f"http://127.0.0.1:{port}/translate", json=HELLO, timeout=START_SECONDS)
         parent.terminate()
     assert (answer.status_code, parent.returncode) == (200, 0)
