@@ -1,5 +1,5 @@
-"""Chinese decimals and heights in words: 五点二亿 is 5.2亿, 一又二分之一 1.5, and 一米六五, as is
-1米65, 1.65米."""
+"""Chinese decimals, tenths, heights and ranges in words: 五点二亿 is 5.2亿, 一又二分之一 1.5, 两成
+20%, 一米六五 and 1米65 are 1.65米, and 三四百 is 300-400."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ _NUMERAL = f"{_DIGITS}两〇零十百千万亿"
 _SCALE = "万亿|[百千]万|[万亿]"
 _UNIT = (
     r"倍|[公英]里|[千厘毫微纳平立]?米|公斤|千?克|斤|吨|毫?升|度|级|[元块]|[美欧日]元|英[镑寸尺]"
-    r"|平方|立方|公顷|亩|秒|个百分点|个?小时|个月|%|％"
+    r"|平方|立方|公顷|亩|秒|个百分点|个?小时|个月|分|%|％"
 )
 _DECIMAL = regex.compile(
     rf"(?<![\d第点上下午晚晨夜里{_NUMERAL}]|现在是?|时间[是为]?|已经?是?)(?P<percent>百分之)?(?P<whole>[{_NUMERAL}]{{1,9}})"
     rf"点(?P<rest>[{_DIGITS}零〇]{{1,9}})(?(percent)(?!点)|(?={_SCALE}|{_UNIT}"
-    rf"|(?<=点[{_DIGITS}].{{1,8}})(?:$|[，。；！？、,;!?)）])))(?![十百千]?[{_DIGITS}]?[分刻])"
+    rf"|(?<=点[{_DIGITS}].{{1,8}})(?:$|[，。；！？、,;!?)）])))(?P<of_hour>(?=[十百千]?[{_DIGITS}]?[分刻]))?"
 )
-"""A time has no percent, scale or unit behind it, and no two digits without 十 but 零五."""
+"""A time has no percent, scale or unit behind it, no two digits without 十 but 零五, and at most 24
+hours."""
+_HOURS = 24
 _HEIGHT = regex.compile(
     rf"(?<![\d.第{_NUMERAL}])(?:(?P<metres>[0-9])米(?P<rest>[0-9]{{1,2}})(?![\d.多几]|\s?[\p{{Latin}}厘分毫米])"
     rf"|(?P<metres>[一两二三])米(?P<rest>[{_DIGITS}]{{1,2}})(?=$|[，。；！？、,.;!?\s)）的高长宽深左以]))"
@@ -31,11 +33,22 @@ _MIXED = regex.compile(
 )
 
 
+_TENTHS = regex.compile(
+    rf"(?<=[了约近涨降跌超过有占少多增减达到]|不足)(?P<tens>[{_DIGITS}两])成(?P<ones>[{_DIGITS}])?"
+    r"(?=$|[，。；！？、,;!?\s)）以的左多])"
+)
+_RANGE = regex.compile(
+    rf"(?<![\d第点{_NUMERAL}])(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])(?P<unit>[十百千])"
+    rf"(?![{_NUMERAL}分])"
+)
+
+
 def find_decimals(text: str) -> Iterator[InDigits]:
     """Those of a Chinese text, in their order. Linear time."""
     if "点" in text:
         for found in _DECIMAL.finditer(text):
-            if (whole := chinese_value(found["whole"])) is not None:
+            whole = chinese_value(found["whole"])
+            if whole is not None and (found["of_hour"] is None or whole > _HOURS):
                 sign = "%" if found["percent"] else ""
                 yield InDigits(*found.span(), f"{whole}.{_digits(found['rest'])}{sign}")
     if "又" in text:
@@ -44,6 +57,13 @@ def find_decimals(text: str) -> Iterator[InDigits]:
                 chinese_value(found[name]) or 0 for name in ("whole", "parts", "count")
             )
             yield InDigits(*found.span(), f"{whole + count / parts:g}")
+    if "成" in text:
+        for found in _TENTHS.finditer(text):
+            yield InDigits(*found.span(), f"{_digits(found['tens'] + (found['ones'] or '零'))}%")
+    for found in _RANGE.finditer(text) if "十" in text or "百" in text or "千" in text else ():
+        low, high, unit = (chinese_value(found[name]) or 0 for name in ("low", "high", "unit"))
+        if low < high:
+            yield InDigits(*found.span(), f"{low * unit}-{high * unit}")
     if "米" in text:
         for found in _HEIGHT.finditer(text):
             metres, rest = _digits(found["metres"]), _digits(found["rest"])

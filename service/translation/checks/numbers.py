@@ -241,7 +241,8 @@ def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
     values = _with_year(values, text, start, end)
     if text[end : end + 1] == "折":  # 8折 is 20 % off
         values |= {100 - (10 * value if value < 10 else value) for value in values}
-    if text[end : end + 1] == "s" and end - start == 4:  # the 1990s are the 90er
+    is_decade = text[end : end + 1] == "s" or text.startswith("年代", end)
+    if is_decade and end - start == 4:  # the 1990s are the 90er
         values |= {value % 100 for value in values}
     return frozenset(values)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import regex
 
 from service.translation.checks.chinese_decimals import find_decimals
+from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
 from service.translation.checks.number_words import InDigits, words_value
 
@@ -55,7 +56,7 @@ def find_spelled_out(text: str) -> Iterator[InDigits]:
 def in_digits(text: str) -> Respelled:
     """The text with these numbers and the Chinese ones in digits."""
     parts, words, length, end = [], {}, 0, 0
-    for found in sorted([*find_spelled_out(text), *find_decimals(text)]):
+    for found in sorted([*find_spelled_out(text), *find_decimals(text), *find_years(text)]):
         length += found.start - end
         words[length] = text[found.start : found.end]
         length += len(found.digits)

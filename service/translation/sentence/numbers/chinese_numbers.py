@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import regex
 
 from service.translation.checks.chinese_decimals import find_decimals
+from service.translation.checks.chinese_years import find_years
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
 from service.translation.language.line_marks import NUMERAL
@@ -19,7 +20,7 @@ _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 
 def find_chinese_numbers(text: str) -> Iterator[Replacement]:
     """Those of a text that networks take for others."""
-    yield from (Replacement(*one) for one in find_decimals(text))
+    yield from (Replacement(*one) for one in (*find_decimals(text), *find_years(text)))
     for sign in _MINUS.finditer(text):
         if has_minus(text, sign.end()):
             yield Replacement(*sign.span(), f" {sign.group()}")
@@ -41,6 +42,14 @@ def _discount(found: regex.Match[str]) -> str:
 
 def _clock(found: regex.Match[str]) -> str:
     return f"点{MINUTES[found['part']]}分"
+
+
+def _late_clock(found: regex.Match[str]) -> str:
+    return f"{chinese_value(found['hour'])}:{MINUTES[found['part']]}"
+
+
+def _war(found: regex.Match[str]) -> str:
+    return f"第{found['which']}次世界大战"
 
 
 def _duration(found: regex.Match[str]) -> str:
@@ -69,7 +78,7 @@ def _hyphen(_: regex.Match[str]) -> str:
 
 
 _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...] = (
-    (regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{DIGITS}十])(?=度|摄))"), _below_zero),
+    (regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{DIGITS}十]{{1,3}})(?=度|摄))"), _below_zero),
     (  # of the words that begin with 折, some follow a number: 三折伞
         regex.compile(
             rf"打?\s?(?<![\d.,第点{DIGITS}十百千])"
@@ -100,6 +109,16 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     ),
     (regex.compile(rf"(?<=(?:^|[；;：:，。、\s])[（(]){NUMERAL}(?=[）)])"), _in_list),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),
+    (
+        regex.compile(
+            r"(?<![第\p{Nd}十百])(?P<which>[一二])战(?=前|后|期间|时期|中|结束|爆发|以来)"
+        ),
+        _war,
+    ),
+    (
+        regex.compile(rf"(?<![第{DIGITS}])(?P<hour>十[一二]?)点(?P<part>半|[一三]刻)"),
+        _late_clock,
+    ),
     (
         regex.compile(r"(?<=[\d⟧]\s?[%％])\s?[~～〜—]++\s?(?=[\d⟦])"),
         _to,
