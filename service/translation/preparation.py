@@ -59,15 +59,14 @@ _QUOTATION = re.compile(r'["“„»«]([^"“”„»«\n]{3,200})["“”»«]
 _MOST_PLAIN = 500
 """Characters of a text that is looked at as one sentence first."""
 _WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
-_USUAL = re.compile(rf"{_WORD}(?:,? {_WORD})*+[.!?]?")
-_USUAL_HAN = (
-    "[一-\u4e06\u4e08-\u4f0e\u4f10-\u514a\u514c-\u5346\u5348-\u6297"
-    "\u6299-\u70b8\u70ba-\u74e5\u74e7-\u7c72\u7c74-\u96f5\u96f7-鿿]"
-)
-"""Without 万, 伏, 克, 升, 折, 点, 瓦, 米, 零."""
-_USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、){_USUAL_HAN}++(?:[，、]{_USUAL_HAN}++)*+[。！？]?")
+USUAL = re.compile(rf"{_WORD}(?:,? {_WORD})*+[.!?]?")
+_USUAL_HAN = "[一-\u4e06\u4e08-\u7c72\u7c74-\u96f5\u96f7-鿿]"
+"""Without 万, 米 and 零."""
+USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、){_USUAL_HAN}++(?:[，、]{_USUAL_HAN}++)*+[。！？]?")
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
 one at the end. For them, one look answers what `_has_no_stage` asks."""
+ODD_NUMERAL = re.compile("[一二三四五六七八九十〇两][成战年十百千世折点克升瓦伏]")
+"""In usual Chinese sentences, what may be of a number that goes in otherwise."""
 
 
 class Preparation:
@@ -78,7 +77,7 @@ class Preparation:
         self._encoder = SentenceEncoder(
             tokenizer, work.source, work.target, limits.max_source_tokens
         )
-        self._usual = _USUAL_CHINESE if work.source == SIMPLIFIED else _USUAL
+        self._usual = USUAL_CHINESE if work.source == SIMPLIFIED else USUAL
         self._is_translated = is_in_target(work.source, work.target)
         self._target_words = frequent_words(work.source, work.target)
         self._keeps_han = self._is_translated is is_chinese
@@ -161,6 +160,7 @@ class Preparation:
                 (
                     self._usual.fullmatch(text) is not None
                     and not has_spoken_numbers(text, self.work.source)
+                    and (self.work.source != "zh" or ODD_NUMERAL.search(text) is None)
                 )
                 or self._has_no_stage(text)
             )

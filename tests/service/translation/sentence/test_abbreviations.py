@@ -7,14 +7,21 @@ import re
 import pytest
 
 from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.checks.spelled_out import has_spoken_numbers
+from service.translation.preparation import ODD_NUMERAL, USUAL, USUAL_CHINESE
 from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.odd_words import has_odd_words
 
 
 def entered(text: str, language: str) -> str | None:
     """The text as it goes in. A cheap look tells of each part that it may be odd."""
+    usual = USUAL_CHINESE if language == "zh" else USUAL
     for part in re.split(r"(?<=[，。、；])|(?<=, )", text):
-        assert enter_abbreviations(part, language) is None or has_odd_words(part, language), part
+        if enter_abbreviations(part, language) is not None:
+            assert has_odd_words(part, language), part
+            is_usual = usual.fullmatch(part.rstrip("，、；, ")) is not None
+            is_odd = has_spoken_numbers(part, language) or ODD_NUMERAL.search(part) is not None
+            assert not is_usual or is_odd, part
     stage = enter_abbreviations(text, language)
     return stage and stage.text
 
