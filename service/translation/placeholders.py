@@ -51,7 +51,7 @@ _DELIMITED = regex.compile(
         (?![\p{Latin}\d_]|[/.:@\#]\w)
     |(?<!\p{Latin}\d{0,9})\d[\ \u00a0]?\K
         (?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa
-        |ms|px|rpm|kcal|kJ|°[CF]|(?<=[\ \u00a0])[mgltsVAW]
+        |ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mgltsVAW]
         |(?<=[\ \u00a0])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
     # 1 000 000, numbers of cards, telephone numbers, IBAN, hashtags and mentions in Chinese
     |(?=\d{1,3}[\ \u00a0\u202f]\d{3}[\ \u00a0\u202f]\d{3}(?!\d))(?<![\p{Latin}\d_+.,/:-]|\d\ )

@@ -184,7 +184,6 @@ _WORDS = {
         "incl.": "including",
         "lbs.": "pounds",
         "max.": "maximum",
-        r"min(?<=[\d⟧]\s?min).": "minutes",
         r"min(?=\.\s\d).": "at least",
         "mins.": "minutes",
         "misc.": "various",
@@ -213,10 +212,7 @@ _NO_CENTS = regex.compile(
     r"(?<![\d.,'’]|(?<!\d)-)(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
 )
 """1.299,- € or CHF 5.–."""
-_POINTLESS = {"w/o": "without", "w/": "with", "min": "minutes"}
-_WITHOUT_POINT = regex.compile(
-    r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})|(?<=[\d⟧]\s?)(?<!(?<!\d)1\s)min(?![\w./⁻^-])"
-)
+_WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;])|(?=\.\W*+$))"
 _LETTERS = r"\p{L}\p{M}\p{N}"
@@ -287,10 +283,10 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     if language == "de":
         found += map(_number_of, _NUMBER_OF.finditer(text))
     else:
-        short = _WITHOUT_POINT.finditer(text)
-        found += (Replacement(*one.span(), _POINTLESS[one.group()]) for one in short)
-    words = (Replacement(*one.span(), _word(one, language)) for one in known.finditer(text))
-    found += outside([*found, *numbers], words)
+        words = {"w/o": "without", "w/": "with"}
+        found += (Replacement(*one.span(), words[one.group()]) for one in _WITH.finditer(text))
+    short = (Replacement(*one.span(), _word(one, language)) for one in known.finditer(text))
+    found += outside([*found, *numbers], short)
     return spell(text, found, numbers) if found or numbers else None
 
 

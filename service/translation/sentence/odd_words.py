@@ -16,7 +16,7 @@ _LATIN = re.compile(
     rf"|[a-z]{{1,4}},?\s(?:[\d⟦]|[{_CAPITAL}][a-z]{{2,8}}\s\d))"
     r"|(?:(?<=\d\s\w\w\.)|(?<=\d\s\w{3}\.)|(?<=\d\s\w{4}\.)|(?<=\d\s\w\.\w\.))\Z"
     rf"|{_JOINED}|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
-    r"|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d)|min\b)"
+    r"|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
     r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
     r"|(?<=\d)(?:[.,]\d|(?:[kKmMbB]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
 )
