@@ -33,14 +33,18 @@ _MIXED = regex.compile(
 )
 
 
+_HAS_PAIR = regex.compile(rf"[{_DIGITS}两][{_DIGITS}]")
 _TENTHS = regex.compile(
     rf"(?<=[了约近涨降跌超过有占少多增减达到]|不足)(?P<tens>[{_DIGITS}两])成(?P<ones>[{_DIGITS}])?"
-    r"(?=$|[，。；！？、,;!?\s)）以的左多])"
+    r"(?=$|[，。；！？、,;!?\s)）以的左多把])"
 )
+_COUNTED = "个|天|岁|次|人|名|位|小时|分钟|公里|米|本|只|条|块|元|周|倍|种|件|家|辆|张|斤|里|层|户"
 _RANGE = regex.compile(
-    rf"(?<![\d第点{_NUMERAL}])(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])(?P<unit>[十百千])"
-    rf"(?![{_NUMERAL}分])"
+    rf"(?<![\d第点{_NUMERAL}])(?:(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])(?P<unit>[十百千])"
+    rf"(?![{_NUMERAL}分])|(?P<tens>[二三四五六七八九]?十)?(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])"
+    rf"(?={_COUNTED}))"
 )
+"""三四百, 三四天 and 十七八岁, but not 五六年, which is 1956, too."""
 
 
 def find_decimals(text: str) -> Iterator[InDigits]:
@@ -60,10 +64,13 @@ def find_decimals(text: str) -> Iterator[InDigits]:
     if "成" in text:
         for found in _TENTHS.finditer(text):
             yield InDigits(*found.span(), f"{_digits(found['tens'] + (found['ones'] or '零'))}%")
-    for found in _RANGE.finditer(text) if "十" in text or "百" in text or "千" in text else ():
-        low, high, unit = (chinese_value(found[name]) or 0 for name in ("low", "high", "unit"))
-        if low < high:
-            yield InDigits(*found.span(), f"{low * unit}-{high * unit}")
+    for found in _RANGE.finditer(text) if _HAS_PAIR.search(text) else ():
+        low, high, unit, tens = (
+            chinese_value(found[name] or "零") or 0 for name in ("low", "high", "unit", "tens")
+        )
+        if high == low + 1:
+            times = unit or 1
+            yield InDigits(*found.span(), f"{tens + low * times}-{tens + high * times}")
     if "米" in text:
         for found in _HEIGHT.finditer(text):
             metres, rest = _digits(found["metres"]), _digits(found["rest"])
