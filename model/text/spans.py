@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 import regex
 
@@ -22,6 +22,32 @@ class Span(NamedTuple):
 
 NOWHERE = Span(0, 0)
 """The span of a tag or of the end of sentence."""
+
+
+class _Part(Protocol):
+    """Of a text: text[start:end]."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+PartT = TypeVar("PartT", bound=_Part)
+
+
+def disjoint(parts: Iterable[PartT]) -> list[PartT]:
+    """The parts of a text that share nothing with one that comes earlier, in the order of their
+    places. Linear time."""
+    taken: set[int] = set()
+    kept: list[PartT] = []
+    for part in parts:
+        places = range(part.start, part.end)
+        if taken.isdisjoint(places):
+            taken.update(places)
+            kept.append(part)
+    return sorted(kept, key=lambda part: part.start)
 
 
 def char_spans(text: str, is_cleaned: bool) -> list[Span]:

@@ -29,10 +29,8 @@ _HEIGHT = regex.compile(
     rf"|(?P<metres>[一两二三])米(?P<rest>[{_DIGITS}]{{1,2}})(?=$|[，。；！？、,.;!?\s)）的高长宽深左以]))"
 )
 _MIXED = regex.compile(
-    rf"(?<![\d点{_NUMERAL}])(?P<whole>[{_DIGITS}十]{{1,3}})又(?P<parts>[二四五八十])分之(?P<count>[{_DIGITS}])(?![{_NUMERAL}])"
+    rf"(?<![\d点{_NUMERAL}])(?P<whole>[{_DIGITS}]|[{_DIGITS}]?十[{_DIGITS}]?)又(?P<parts>[二四五八十])分之(?P<count>[{_DIGITS}])(?![{_NUMERAL}])"
 )
-
-
 _HAS_PAIR = regex.compile(rf"[{_DIGITS}两][{_DIGITS}]")
 _TENTHS = regex.compile(
     rf"(?<=[了约近涨降跌超过有占少多增减达到]|不足)(?P<tens>[{_DIGITS}两])成(?P<ones>[{_DIGITS}])?"

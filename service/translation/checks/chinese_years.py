@@ -23,14 +23,16 @@ _LAST_CENTURY = 20
 def find_years(text: str) -> Iterator[InDigits]:
     """Those of a Chinese text, in their order. Linear time."""
     for found in _YEAR.finditer(text) if "年" in text or "世纪" in text else ():
-        yield InDigits(*found.span(), _in_digits(found))
+        if (digits := _in_digits(found)) is not None:
+            yield InDigits(*found.span(), digits)
 
 
-def _in_digits(found: regex.Match[str]) -> str:
+def _in_digits(found: regex.Match[str]) -> str | None:
     if found["year"]:
         return "".join(str(chinese_value(char)) for char in found["year"])
     if found["alone"]:
-        return str(chinese_value(found["alone"]))
+        century = chinese_value(found["alone"])
+        return None if century is None else str(century)
     tens = _value(found["tens"])
     if found["last"]:
         return f"{_LAST_CENTURY - 1}{tens}年代"

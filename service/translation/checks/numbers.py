@@ -105,9 +105,10 @@ def with_known_digits(text: str) -> str:
 
 def find_numbers(text: str) -> Numbers:
     """The numbers of a text in digits and in words. Linear time."""
-    text, spelled_out = in_digits(with_known_digits(text))
+    respelled = in_digits(with_known_digits(text))
+    text = respelled.text
     words = list(number_words(text))
-    certain = [_signed(text, *found, spelled_out.get(found[0])) for found in _digits(text)]
+    certain = [_signed(text, *found, respelled.written(*found[:2])) for found in _digits(text)]
     certain += _quarters(text)
     certain += [
         Number(
@@ -120,7 +121,7 @@ def find_numbers(text: str) -> Numbers:
     inside = (match.group()[:_MOST_DIGITS] for match in _IN_WORD.finditer(text))
     possible = {Decimal(word.value) for word in words} | {Decimal(digits) for digits in inside}
     if _PART_OF_HOUR.search(text):
-        possible |= _MINUTES | {value - 1 for value in possible}
+        possible |= _MINUTES | {value - 1 or Decimal(12) for value in possible}
     if scales := {_scale_of(half) for half in _AND_A_HALF.finditer(text)}:
         wholes = possible | {Decimal(1)}
         possible |= {(value + _HALF) * scale for value in wholes for scale in scales}
@@ -144,11 +145,9 @@ def has_minus(text: str, start: int) -> bool:
     return start > 0 and _MINUS.match(text, start - 1) is not None
 
 
-def _signed(
-    text: str, start: int, end: int, values: frozenset[Decimal], words: str | None
-) -> Number:
-    """The number there, which is in `words` if it is not written in digits."""
-    negative, written = frozenset(-value for value in values), words or text[start:end]
+def _signed(text: str, start: int, end: int, values: frozenset[Decimal], written: str) -> Number:
+    """The number there, with its sign."""
+    negative = frozenset(-value for value in values)
     if has_minus(text, start):
         return Number(text[start - 1] + written, negative)
     before = text[max(0, start - _LONGEST_MINUS) : start]

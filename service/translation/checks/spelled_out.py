@@ -3,11 +3,13 @@ billion, nineteen eighty-four, twenty-five hundred, the twenty-first of March.""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import bisect
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import regex
 
+from model.text.spans import disjoint
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
@@ -31,38 +33,44 @@ _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 class Respelled(NamedTuple):
-    """A text with numbers in digits, and by the place of each the words that stood there."""
+    """A text with numbers in digits: where these are, and the words that stood there."""
 
     text: str
-    words: Mapping[int, str]
+    starts: Sequence[int]
+    ends: Sequence[int]
+    words: Sequence[str]
+
+    def written(self, start: int, end: int) -> str:
+        """text[start:end] as it was written, with all of a number in words."""
+        last = bisect.bisect_right(self.starts, start) - 1
+        if last >= 0 and start < self.ends[last]:
+            return self.words[last]
+        return self.text[start:end]
 
 
-def find_spelled_out(text: str) -> Iterator[InDigits]:
-    """Those of an English or German text. Linear time."""
-    english = _ENGLISH if has_spoken_numbers(text, "en") else ()
-    german = _GERMAN if has_spoken_numbers(text, "de") else ()
-    last = 0
-    found = [
-        (one.span(), write(one))
-        for rule, write in (*english, *german)
-        for one in rule.finditer(text)
-    ]
-    for (start, end), digits in sorted(found, key=lambda one: one[0]):
-        if digits is not None and start >= last:
-            yield InDigits(start, end, digits)
-            last = end
+def find_spelled_out(text: str, language: str) -> Iterator[InDigits]:
+    """Those of an English or German text; of two that share a place the first counts. Linear
+    time."""
+    rules = _RULES[language] if has_spoken_numbers(text, language) else ()
+    for rule, write in rules:
+        for found in rule.finditer(text):
+            if (digits := write(found)) is not None:
+                yield InDigits(*found.span(), digits)
 
 
 def in_digits(text: str) -> Respelled:
     """The text with these numbers and the Chinese ones in digits."""
-    parts, words, length, end = [], {}, 0, 0
-    for found in sorted([*find_spelled_out(text), *find_decimals(text), *find_years(text)]):
-        length += found.start - end
-        words[length] = text[found.start : found.end]
-        length += len(found.digits)
-        parts += [text[end : found.start], found.digits]
-        end = found.end
-    return Respelled("".join([*parts, text[end:]]), words)
+    spelled_out = [*find_spelled_out(text, "en"), *find_spelled_out(text, "de")]
+    found = disjoint([*spelled_out, *find_decimals(text), *find_years(text)])
+    parts, starts, ends = [], [], []
+    shift = last = 0
+    for start, end, digits in found:
+        parts += [text[last:start], digits]
+        starts.append(start + shift)
+        ends.append(starts[-1] + len(digits))
+        shift, last = ends[-1] - end, end
+    words = [text[start:end] for start, end, _ in found]
+    return Respelled("".join([*parts, text[last:]]), starts, ends, words)
 
 
 def has_spoken_numbers(text: str, language: str) -> bool:
@@ -89,8 +97,7 @@ def has_spoken_numbers(text: str, language: str) -> bool:
             or "rd of " in text
         )
     return language == "de" and (
-        " halb " in text
-        or "Halb " in text
+        "alb " in text
         or "einhalb" in text
         or "derthalb" in text
         or "iertel " in text
@@ -202,3 +209,4 @@ _GERMAN: _Rules = (
         _german_day,
     ),
 )
+_RULES = {"en": _ENGLISH, "de": _GERMAN}

@@ -11,7 +11,7 @@ from functools import cache
 
 import regex
 
-from model.text.spans import Span
+from model.text.spans import Span, disjoint
 from service.translation.checks.spelled_out import find_spelled_out
 from service.translation.language.segmentation import has_letters
 from service.translation.sentence.gendered import find_gendered
@@ -22,7 +22,7 @@ from service.translation.sentence.numbers.halves import find_halves
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.scaled import find_scaled
 from service.translation.sentence.numbers.weekdays import DAYS, find_days
-from service.translation.sentence.replaced import Replaced, Replacement, outside
+from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
 _AS_DAY = (
@@ -273,8 +273,8 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     """The stage of a sentence with abbreviations of the language, or with numbers that networks do
     not know as they are written; None without."""
     if language == "zh":
-        numbers = [*_numbers(text, language)]
-        numbers += outside(numbers, [*find_chinese_numbers(text), *find_chinese_units(text)])
+        numbers = [*_numbers(text, language), *find_chinese_numbers(text)]
+        numbers += find_chinese_units(text)
         return spell(text, [], numbers) if numbers else None
     known = _abbreviations(language)
     if known is None:
@@ -285,8 +285,7 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     else:
         words = {"w/o": "without", "w/": "with"}
         found += (Replacement(*one.span(), words[one.group()]) for one in _WITH.finditer(text))
-    short = (Replacement(*one.span(), _word(one, language)) for one in known.finditer(text))
-    found += outside([*found, *numbers], short)
+    found += (Replacement(*one.span(), _word(one, language)) for one in known.finditer(text))
     return spell(text, found, numbers) if found or numbers else None
 
 
@@ -294,10 +293,9 @@ def _numbers(text: str, language: str) -> Iterator[Replacement]:
     """Numbers that are written in another way. They come back only in a copy of the whole text."""
     if language == "de":
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
-    hours = [Replacement(*hour[:3]) for hour in find_hours(text, language)]
-    yield from hours
+    yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
     if language != "zh":
-        yield from outside(hours, (Replacement(*one) for one in find_spelled_out(text)))
+        yield from (Replacement(*one) for one in find_spelled_out(text, language))
     yield from find_halves(text, language)
     yield from find_durations(text) if language == "en" else ()
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
@@ -310,13 +308,14 @@ def enter_gendered(text: str, language: str) -> Spelled | None:
 
 
 def spell(text: str, found: Sequence[Replacement], numbers: Sequence[Replacement] = ()) -> Spelled:
-    """The stage of a text with other words for what was `found`, and for `numbers`."""
-    replaced = sorted([*found, *numbers])
+    """The stage of a text with other words for what was `found`, and for `numbers`. Of two that
+    share a place the first counts, and numbers before others."""
+    replaced = disjoint([*numbers, *found])
     spelled = Replaced(text, replaced)
     back = [Replacement(*spelled.span(start, end), text[start:end]) for start, end, _ in replaced]
     words, counts = (
-        {Span(*spelled.span(start, end)): text[start:end] for start, end, _ in some}
-        for some in (found, numbers)
+        {Span(*spelled.span(*one[:2])): text[slice(*one[:2])] for one in replaced if one in some}
+        for some in (set(found), set(numbers))
     )
     return Spelled(spelled.text, words, counts, Replaced(spelled.text, back))
 

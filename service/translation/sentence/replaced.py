@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 
 class Replacement(NamedTuple):
@@ -14,25 +14,6 @@ class Replacement(NamedTuple):
     start: int
     end: int
     new: str
-
-
-class _Part(Protocol):
-    """Of a text: text[start:end]."""
-
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
-
-
-PartT = TypeVar("PartT", bound=_Part)
-
-
-def outside(found: Iterable[_Part], others: Iterable[PartT]) -> list[PartT]:
-    """The others that share nothing with what was found."""
-    taken = {place for one in found for place in range(one.start, one.end)}
-    return [one for one in others if taken.isdisjoint(range(one.start, one.end))]
 
 
 class Replaced:

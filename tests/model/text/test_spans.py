@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from model.text.normalisation import normalise, visible_offsets, without_invisible
-from model.text.spans import NOWHERE, char_spans
+from model.text.spans import NOWHERE, Span, char_spans, disjoint
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 
@@ -134,3 +134,16 @@ def test_any_target_ids_stand_within_their_text(
         assert len(spans) == len(known)
         assert all(0 <= start <= end <= len(decoded) for start, end in spans)
         assert all(not decoded[start:end][:1].isspace() for start, end in spans)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), max_size=8))
+def test_the_first_of_what_shares_a_place_is_kept(places: list[tuple[int, int]]) -> None:
+    parts = [Span(start, start + length) for start, length in places]
+    kept = disjoint(parts)
+    assert all(one.end <= other.start for one, other in itertools.pairwise(kept))
+    for number, part in enumerate(parts):
+        is_free = all(
+            part.end <= other.start or other.end <= part.start for other in disjoint(parts[:number])
+        )
+        assert is_free <= (part in kept)
+    assert set(kept) <= set(parts)

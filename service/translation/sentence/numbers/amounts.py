@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 import regex
 
+from model.text.spans import disjoint
 from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
@@ -19,7 +21,7 @@ from service.translation.sentence.numbers.halves import find_halves
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
 from service.translation.sentence.numbers.scaled import find_scaled
-from service.translation.sentence.replaced import Replacement, outside
+from service.translation.sentence.replaced import Replacement
 
 _MOST_DIGITS = 24
 _MOST_DECIMALS = 2
@@ -108,10 +110,8 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Replacement]:
     """The numbers of a text as the target writes them, but for those that are a part of a word,
     months in Chinese, and what only one of the languages writes so; dates, and English hours as
     those of a whole day. Linear time."""
-    found: list[Replacement] = []
-    for kind in _kinds(with_known_digits(text), source, target):
-        found += outside(found, kind)
-    yield from sorted(found)
+    kinds = _kinds(with_known_digits(text), source, target)
+    yield from disjoint(itertools.chain.from_iterable(kinds))
 
 
 def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement]]:

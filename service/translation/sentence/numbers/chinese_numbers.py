@@ -31,7 +31,8 @@ def find_chinese_numbers(text: str) -> Iterator[Replacement]:
 
 
 def _below_zero(found: regex.Match[str]) -> str:
-    return f" -{chinese_value(found['digit']) if found['digit'] else ''}"
+    value = chinese_value(found["digit"]) if found["digit"] else ""
+    return found.group() if value is None else f" -{value}"
 
 
 def _discount(found: regex.Match[str]) -> str:
@@ -61,7 +62,8 @@ def _one_myriad(_: regex.Match[str]) -> str:
 
 
 def _in_list(found: regex.Match[str]) -> str:
-    return str(chinese_value(found.group()))
+    value = chinese_value(found.group())
+    return found.group() if value is None else str(value)
 
 
 def _to(_: regex.Match[str]) -> str:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import regex
 
+from model.text.spans import disjoint
 from service.translation.sentence.numbers.chinese_hours import find_chinese_hours
 from service.translation.sentence.numbers.parts_of_day import PARTS, of_whole_day
 from service.translation.sentence.numbers.spoken_hours import find_spoken_hours
-from service.translation.sentence.replaced import outside
 
 _CLOCK = r"(?P<{0}hour>1[0-2]|0?[1-9])(?:[:.](?P<{0}minute>[0-5][0-9]))?"
 _HOUR = regex.compile(
@@ -49,10 +49,9 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
     if language == "zh":
         yield from (Hour(*one, one.new) for one in find_chinese_hours(text))
     elif language in ("en", "de"):
-        spoken = [*find_spoken_hours(text, language)]
-        yield from (Hour(*one, one.new) for one in spoken)
+        spoken = (Hour(*one, one.new) for one in find_spoken_hours(text, language))
         in_digits = _english(text) if language == "en" else map(_german, _UHR.finditer(text))
-        yield from outside(spoken, in_digits)
+        yield from disjoint([*spoken, *in_digits])
 
 
 def _german(found: regex.Match[str]) -> Hour:

@@ -5,23 +5,30 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.spelled_out import has_spoken_numbers
+from service.translation.language.segmentation import has_letters
 from service.translation.preparation import ODD_NUMERAL, USUAL, USUAL_CHINESE
 from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.odd_words import has_odd_words
+from tests.service.translation.sentence.test_stages import to_itself
+
+
+def is_looked_at(text: str, language: str) -> bool:
+    """Whether the cheap looks, and the one for usual sentences, tell that it may be odd."""
+    usual = USUAL_CHINESE if language == "zh" else USUAL
+    is_usual = usual.fullmatch(text.rstrip("，、；, ")) is not None
+    is_spoken = has_spoken_numbers(text, language) or ODD_NUMERAL.search(text) is not None
+    return has_odd_words(text, language) and (not is_usual or is_spoken)
 
 
 def entered(text: str, language: str) -> str | None:
-    """The text as it goes in. A cheap look tells of each part that it may be odd."""
-    usual = USUAL_CHINESE if language == "zh" else USUAL
+    """The text as it goes in. Of each part of it the looks tell that it may be odd."""
     for part in re.split(r"(?<=[，。、；])|(?<=, )", text):
-        if enter_abbreviations(part, language) is not None:
-            assert has_odd_words(part, language), part
-            is_usual = usual.fullmatch(part.rstrip("，、；, ")) is not None
-            is_odd = has_spoken_numbers(part, language) or ODD_NUMERAL.search(part) is not None
-            assert not is_usual or is_odd, part
+        assert enter_abbreviations(part, language) is None or is_looked_at(part, language), part
     stage = enter_abbreviations(text, language)
     return stage and stage.text
 
@@ -195,6 +202,11 @@ def test_amounts_go_in_as_whole_numbers(language: str, text: str, spelled: str |
             "二战后，第二战后，一战中，十二战中",
             "第二次世界大战后，第二战后，第一次世界大战中，十二战中",
         ),
+        (
+            "每千克，百克，5四伏，五克3.5，(七八)，零下三四十度",
+            "每千克，百克，5四伏，五克3.5，(七八)，零下30-40度",
+        ),
+        ("两点五亿，12分之五分之二克，公元前三七世纪", "2.5亿，12分之2/5克，公元前三七世纪"),
         ("早上8点到晚上10点半，早上8点到9点", "8:00-22:30，早上8点到9点"),
         ("增长百分之六点五，达五点二亿", "增长6.5%，达5.2亿"),
         ("零下5度，零下十摄氏度，零下", " -5度， -10摄氏度，零下"),
@@ -255,3 +267,38 @@ def test_what_goes_in_has_the_numbers_of_the_text(language: str, text: str) -> N
 )
 def test_what_only_looks_like_days_hours_and_amounts_stays(language: str, text: str) -> None:
     assert entered(text, language) is None
+
+
+PARTS = {
+    "zh": """
+        一 二 三 四 七 九 十 百 千 万 亿 零 〇 两 点 半 刻 分 分之 百分之 年 年代 世纪 公元前 成 折
+        克 千克 升 瓦 伏 平米 米 度 零下 近 约 二战 后 第 ， 。 （ ） 第三章 条 至 ～ % 5 12 3.5 1,234
+        2024 早上 下午 小时 个 人 天 岁 元 又 、 - ⟦0⟧ ٣ 𝟐 ½ <b> {x} A
+    """,
+    "en": """
+        one five nineteen twenty twenty-one hundred thousand point oh zero and the of May March
+        first thirteenth in since half past quarter to 3 2,500 hrs. p.m. Friday i.e. B.C. no. ⟦0⟧
+        . , ( - ſ İ ß ﬁ 𝐨𝐧𝐞 <b> {x} w/ min
+    """,
+    "de": """
+        Komma fünf zwei neunzehnhundertvierundachtzig am einundzwanzigsten März 1. Weltkrieg der
+        d. h. Abb. Bj. halb acht Uhr 17 9–5 Mo. Fr. bis Viertel nach und ß . , ( - ⟦0⟧ <b> {x} ٣
+    """,
+}
+"""What stages look for, and what is strange."""
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.sampled_from(sorted(PARTS)), st.data())
+def test_every_text_goes_in_whole_and_a_copy_of_it_comes_back_as_it_was(
+    language: str, data: st.DataObject
+) -> None:
+    words = data.draw(st.lists(st.sampled_from(PARTS[language].split()), min_size=1, max_size=9))
+    text = ("" if language == "zh" else " ").join(words)
+    stage = enter_abbreviations(text, language)
+    if stage is not None:
+        assert "None" not in stage.text
+        ends_with_point = re.search(r"\.\W*\Z", text) is not None
+        assert ends_with_point or is_looked_at(text, language)
+        if has_letters(stage.text):
+            assert stage.leave(to_itself(stage.text)).text == text
