@@ -77,9 +77,8 @@ def test_the_python_example_prints_what_it_shows(server: Served, readme: str) ->
     assert_same_stream(*([read_message(line) for line in lines] for lines in (got, shown)))
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_the_networks_examples_print_what_they_show(number: int) -> None:
-    code = blocks("docs/architecture.md", "python")[number]
+def test_the_networks_example_prints_what_it_shows() -> None:
+    (code,) = blocks("docs/architecture.md", "python")
     shown = re.findall(r"^# (.*)", code, re.MULTILINE)
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
