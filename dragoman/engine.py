@@ -26,7 +26,7 @@ Hub id."""
 Texts = list[str] | tuple[str, ...]
 Put = Callable[[str | None], object]
 """Takes the pieces of a translation, and None after the last one."""
-_MAX_BEAM_SIZE = 16
+_MAX_BEAM_SIZE, _MOST_SLOTS = 16, 65536
 
 
 class Engine:
@@ -48,6 +48,9 @@ class Engine:
         named = [models] if isinstance(models, str | Path) else models
         if not named:
             raise ValueError("models must name at least one model")
+        if not isinstance(max_slots, int) or not 0 <= max_slots <= _MOST_SLOTS:
+            got = shown(max_slots)
+            raise ValueError(f"max_slots must be a whole number from 0 to {_MOST_SLOTS}, got {got}")
         options = OfflineOptions(device, precision, max_slots, max_beam_size=_MAX_BEAM_SIZE)
         paths = [Path(model) for model in named]
         offline = OfflineTranslator(paths, options, documents=DocumentThreads())

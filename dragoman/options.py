@@ -26,7 +26,7 @@ class Options(TypedDict, total=False):
     format: TextFormat
     split_sentences: SplitSentences
     keep: str | Sequence[str]
-    glossary: Mapping[str, str] | Sequence[GlossaryEntry]
+    glossary: Mapping[str, str] | Sequence[GlossaryEntry | Mapping[str, Any]]
     target_prefix: str | Sequence[str]
     preferred_languages: str | Sequence[str]
     model: str
@@ -68,15 +68,24 @@ def _job(
     return wanted.job(None, "", glossary)
 
 
-def _glossary(terms: Mapping[str, str] | Sequence[GlossaryEntry] | None) -> Glossary | None:
+def _glossary(terms: Any) -> Glossary | None:
+    """Raises TypeError for what is no glossary, and InvalidField for a term that cannot be one."""
     if terms is None:
         return None
     try:
         pairs = terms.items() if isinstance(terms, Mapping) else terms
-        entries = [GlossaryEntry(*pair) for pair in pairs]
+        entries = [_entry(pair) for pair in pairs]
         check_entries(entries, len(entries))
     except (AttributeError, TypeError):
         raise TypeError(
-            f"glossary must be a dict of strings or a list of GlossaryEntry, got {shown(terms)}"
+            "glossary must be a dict of strings, or a list of GlossaryEntry or of dicts with "
+            f"source, target and case_sensitive, got {shown(terms)}"
         ) from None
     return Glossary(entries)
+
+
+def _entry(term: Any) -> GlossaryEntry:
+    """Raises TypeError."""
+    if isinstance(term, str):
+        raise TypeError("the letters of a string are no term")
+    return GlossaryEntry(**term) if isinstance(term, Mapping) else GlossaryEntry(*term)

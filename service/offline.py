@@ -104,7 +104,9 @@ class OfflineTranslator:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Cancel running translations and stop the engines."""
+        """Cancel running translations and stop the engines. A fork has none."""
+        if os.getpid() != self._process:
+            return
         self._process = 0
         asyncio.run_coroutine_threadsafe(cancel_everything(), self._loop).result()
         self._models.pool.stop()

@@ -76,18 +76,26 @@ class ReadableFile(click.ParamType[Path]):
     ) -> Path:
         path = Path(value)
         try:
-            mode = path.stat().st_mode
-            if stat.S_ISREG(mode):
-                path.open("rb").close()
-        except OSError as error:
-            self.fail(described(error), param, context)
+            require_readable(path, may_be_stream=self._may_be_stream)
         except ValueError as error:
-            self.fail(f"{value!r}: {error}", param, context)
-        if stat.S_ISDIR(mode):
-            self.fail(f"{value}: it is a directory, not a file", param, context)
-        if not (stat.S_ISREG(mode) or self._may_be_stream):
-            self.fail(f"{value}: it is not a regular file", param, context)
+            self.fail(str(error), param, context)
         return path
+
+
+def require_readable(path: Path, *, may_be_stream: bool = True) -> None:
+    """Raise ValueError for what is no readable file, or one of another kind."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            path.open("rb").close()
+    except OSError as error:
+        raise ValueError(described(error)) from error
+    except ValueError as error:
+        raise ValueError(f"{str(path)!r}: {error}") from error
+    if stat.S_ISDIR(mode):
+        raise ValueError(f"{path}: it is a directory, not a file")
+    if not (stat.S_ISREG(mode) or may_be_stream):
+        raise ValueError(f"{path}: it is not a regular file")
 
 
 CHECKPOINT = CheckpointName()

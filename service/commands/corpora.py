@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from service.commands.arguments import require_readable
 from service.commands.process import importing
 from service.commands.text_files import are_small
 from service.corpora.shards import Shard
@@ -131,6 +132,10 @@ def translate_corpus_file(
 
 def _require_possible(file: Path | None, output: Path | None, chosen: CorpusOptions) -> None:
     """Raises ValueError."""
+    if file is not None:
+        require_readable(file)
+    if not chosen.into.strip() or not chosen.into.isprintable():
+        raise ValueError(f"--into must be the name of a field, got {chosen.into!r}")
     if chosen.shard.count > 1 and not (file and file.is_file()):
         raise ValueError("--shard needs a file that can be read in parts, not a stream")
     if chosen.resume and output is None:

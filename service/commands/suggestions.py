@@ -19,6 +19,7 @@ from service.errors import InvalidDocument
 from service.stores.suggestions import SuggestedPair, SuggestionStore
 from service.stores.tmx import MAX_UNIT_CHARACTERS, Unit
 from service.stores.unit_files import UNIT_FILES, read_units, unit_file_type, write_units
+from service.translation.job import AUTO
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _KIND = click.Choice(UNIT_FILES)
@@ -70,7 +71,7 @@ def _pair(command: _Command) -> _Command:
     """Adds the parameters `source` and `target`."""
 
     def check(_: click.Context, __: click.Parameter, value: str) -> str:
-        if not is_code(value):
+        if not is_code(value) or value == AUTO:
             raise click.BadParameter(f"{value!r} is no language such as en")
         return value
 
@@ -92,6 +93,8 @@ def import_units(file: Path, source: str, target: str, kind: str | None, databas
     It is TMX, or TSV or CSV with a text and its translation a line. A variant of a language, such
     as en-US, counts as the language. A running server uses the units within seconds.
     """
+    if source == target:
+        raise click.BadParameter(f"--source and --target must differ, got {source} twice")
     num_stored = num_skipped = 0
     with opened(SuggestionStore, database, is_new=True) as store:
         try:

@@ -15,7 +15,7 @@ import click
 from tqdm import tqdm
 
 from model.checkpoint.bundled import BUNDLED_NAMES
-from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
+from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE, require_readable
 from service.commands.corpora import CorpusOptions, corpus_options, translate_corpus_file
 from service.commands.process import Failures, importing
 from service.commands.text_files import Output, TextFileError, TextReader, are_small
@@ -45,7 +45,7 @@ def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tu
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=TEXT_FILE)
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--from",
     "source",
@@ -197,11 +197,12 @@ def _inputs(
 
 
 def _input(file: Path, is_plain: bool, reading: _Reading) -> _Input:
-    """Raises ValueError if the file's ending is unknown."""
+    """Raises ValueError if the file cannot be read, or its ending is unknown."""
     from service.corpora.compression import compression_of
     from service.documents.formats import FORMATS, SAVE_AS, format_of
     from service.errors import UnsupportedFile
 
+    require_readable(file)
     suffix = file.suffix.lower()
     if is_plain or suffix in ("", ".txt"):
         return _Input(file, reading(file))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -13,7 +14,14 @@ from typing import Any, BinaryIO, Literal, Protocol, cast
 
 Compression = Literal["none", "gzip", "zstd"]
 _ENDINGS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
-_GZIP_MARK, _ZSTD_MARK = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP_MARK, _ZSTD_MARK = b"\x1f\x8b", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+"""A zstd file may begin with a frame to skip (RFC 8878, section 3.1.2)."""
+_UNREAD = {
+    "bzip2": re.compile(rb"BZh[1-9]1AY"),
+    "xz": re.compile(rb"\xfd7zXZ"),
+    "UTF-16": re.compile(rb"\xff\xfe|\xfe\xff"),
+}
+_MARK_BYTES = 8
 _GZIP_LEVEL = 6
 _ZLIB_HEADER_OF_GZIP = 31
 ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
@@ -42,12 +50,15 @@ def compression_of(path: Path | None) -> Compression:
 
 def decompressed(file: BufferedReader) -> BinaryIO:
     """What a file contains; its first bytes tell whether it is compressed. Raises ValueError if a
-    package is missing."""
-    mark = file.peek(len(_ZSTD_MARK))
+    package is missing, or it is not read."""
+    mark = file.peek(_MARK_BYTES)
     if mark.startswith(_GZIP_MARK):
         return cast(BinaryIO, gzip.open(file))
-    if mark.startswith(_ZSTD_MARK):
+    if _ZSTD_MARK.match(mark):
         return cast(BinaryIO, _zstd().open(file))
+    for kind, unread in _UNREAD.items():
+        if unread.match(mark):
+            raise ValueError(f"it is {kind}; a corpus is UTF-8, as it is or in gzip or zstd")
     return file
 
 

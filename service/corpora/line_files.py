@@ -82,6 +82,8 @@ class LineInput:
         except read_errors() as error:
             reason = getattr(error, "strerror", None) or error
             raise ValueError(f"cannot read {self.name}: {reason}") from error
+        except ValueError as error:
+            raise ValueError(f"cannot read {self.name}: {error}") from error
 
     def _bounds(self, raw: BufferedReader, file: BinaryIO) -> tuple[int, int | None]:
         """The bytes in which lines of the shard begin; None: all that there are."""

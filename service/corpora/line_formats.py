@@ -169,9 +169,11 @@ class TabbedLines(LineFormat):
     empty if it failed."""
 
     def __init__(self, column: str, columns: AddedColumns) -> None:
-        """`column`: its number from 1, or its name in the first line."""
+        """`column`: its number from 1, or its name in the first line. Raises CorpusError."""
         self._name, self._columns = column, columns
         self._place = int(column) - 1 if column.isdecimal() else None
+        if self._place == -1:
+            raise CorpusError("the columns are numbered from 1, got 0")
 
     def skip_header(self, line: bytes) -> None:
         """The first line of the file, for a shard that does not begin with it. Raises
@@ -221,7 +223,8 @@ class TabbedLines(LineFormat):
 def _json_object(line: bytes) -> dict[str, object]:
     """Raises ValueError."""
     try:
-        found = json.loads(line.decode("utf-8-sig"))  # else it may be any Unicode encoding
+        text = line.decode("utf-8-sig")  # else it may be any Unicode encoding
+        found = json.loads(text, parse_int=float)  # int refuses more than 4,300 digits
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON: {error}") from error
     except RecursionError as error:

@@ -64,6 +64,8 @@ class ParquetCorpus:
         if self._column not in names:
             shown = ", ".join(names)
             raise CorpusError(f"{self._name} has no column {self._column!r}; it has {shown}")
+        if names.count(self._column) > 1:
+            raise CorpusError(f"{self._name} has several columns {self._column!r}")
         self._columns.require_new(names)
 
     def __enter__(self) -> Self:
@@ -89,7 +91,7 @@ class ParquetCorpus:
         for table in self._tables(position, self._end):
             position += table.num_rows
             fraction = (position - self._begin) / max(1, self._end - self._begin)
-            values = table[self._column].to_pylist()
+            values = _values(table[self._column])
             errors = {
                 place: f"it has no text in the column {self._column!r}"
                 for place, value in enumerate(values)
@@ -109,7 +111,8 @@ class ParquetCorpus:
                 groups.append((group, first))
             first = after
         position = groups[0][1] if groups else end
-        for batch in self._source.iter_batches(self.batch_records, [group for group, _ in groups]):
+        batches = self._source.iter_batches(self.batch_records, [group for group, _ in groups])
+        for batch in _naming_errors(batches, self._name):
             rows = pa.Table.from_batches([batch])
             wanted = rows.slice(max(0, begin - position), max(0, end - max(begin, position)))
             position += rows.num_rows
@@ -123,8 +126,8 @@ class ParquetCorpus:
         last = pq.read_table(self._parts[-1], columns=[self._column])
         end = self._begin + self.num_done
         rows = self._tables(end - last.num_rows, end)
-        expected = [value for table in rows for value in table[self._column].to_pylist()]
-        if end > self._end or expected != last[self._column].to_pylist():
+        expected = [value for table in rows for value in _values(table[self._column])]
+        if end > self._end or expected != _values(last[self._column]):
             raise ValueError(f"the parts in {self._directory} are not those of {self._name}")
 
     def write(self, batch: CorpusBatch[pa.Table], translations: Sequence[Translation]) -> None:
@@ -172,6 +175,28 @@ def _opened(source: Path) -> pq.ParquetFile:
         return pq.ParquetFile(source)
     except (OSError, pa.ArrowException) as error:
         raise ValueError(f"cannot read {source}: {error}") from error
+
+
+def _naming_errors(batches: Iterator[pa.RecordBatch], source: Path) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from batches
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"cannot read {source}: {error}") from error
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """The texts of a column; bytes for those that are not UTF-8."""
+    try:
+        return [*column.to_pylist()]
+    except UnicodeDecodeError:
+        return [_decoded(one) for one in column.cast(pa.large_binary()).to_pylist()]
+
+
+def _decoded(content: bytes | None) -> str | bytes | None:
+    try:
+        return content and content.decode()
+    except UnicodeDecodeError:
+        return content
 
 
 def _made(directory: Path) -> int:

@@ -93,6 +93,8 @@ class _Reader:
         self._variants: dict[str, str | None] = {}
         """Texts by language; None is too long."""
         self._segment: list[str] | None = None
+        self._num_subflows = 0
+        """Open elements `sub`: their texts are no part of the segment, as footnotes are not."""
         self._num_characters = 0
 
     def feed(self, chunk: bytes, *, is_last: bool = False) -> list[Unit | None]:
@@ -122,10 +124,12 @@ class _Reader:
         elif name == "tuv":
             self._language = attributes.get("xml:lang") or attributes.get("lang") or ""
         elif name == "seg":
-            self._segment, self._num_characters = [], 0
+            self._segment, self._num_characters, self._num_subflows = [], 0, 0
+        elif name == "sub":
+            self._num_subflows += 1
 
     def _characters(self, text: str) -> None:
-        if self._segment is not None:
+        if self._segment is not None and not self._num_subflows:
             self._num_characters += len(text)
             if self._num_characters <= MAX_UNIT_CHARACTERS:
                 self._segment.append(text)
@@ -136,6 +140,8 @@ class _Reader:
             is_whole = self._num_characters <= MAX_UNIT_CHARACTERS
             self._take_variant("".join(self._segment) if is_whole else None)
             self._segment = None
+        elif name == "sub":
+            self._num_subflows -= 1
         elif name == "tu":
             self._units.append(made_unit(*map(self._variants.get, self._sides)))
 

@@ -283,10 +283,10 @@ def test_a_file_that_fails_is_named_and_the_others_are_translated(tmp_path: Path
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
     files, out = [str(tmp_path / name) for name in contents], tmp_path / "out"
-    result = run(*TRANSLATE, *files, "-o", f"{out}/")
+    result = run(*TRANSLATE, *files, str(tmp_path / "g"), "-o", f"{out}/")
     assert result.returncode == 2
     named = re.findall(rf"(?m)^dragoman: {tmp_path}/([\w.]+)", result.stderr)
-    assert named == ["b.rtf", "d.log", "c.docx", "e"]
+    assert named == ["b.rtf", "d.log", "g", "c.docx", "e"]
     assert "d.log: .log files are not read; --plain reads it as plain text; " in result.stderr
     assert sorted(path.name for path in out.iterdir()) == ["a.md", "f"]
     assert all("咖啡" in path.read_text() for path in out.iterdir())

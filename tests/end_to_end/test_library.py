@@ -20,13 +20,28 @@ from typing import Any
 import pytest
 
 import dragoman
-from dragoman import AsyncTranslator, InvalidField, Translator, UnsupportedLanguage
+from dragoman import (
+    AsyncTranslator,
+    GlossaryEntry,
+    InvalidField,
+    Translator,
+    UnsupportedLanguage,
+)
 from dragoman.options import DetailOptions
 from service.http.translate_request import TranslateRequest
 
 ROOT = Path(__file__).parents[2]
 OF_REQUESTS = {"q", "source", "target", "api_key", "secret"}
 CATS = [f"I have {number} cats." for number in range(100)]
+FORK = """
+import os
+import dragoman
+with dragoman.Translator("en-de", device="cpu", max_slots=4) as translator:
+    if not (child := os.fork()):
+        raise SystemExit(7)  # leaves the block
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(translator.translate("Good morning.", source="en", target="de"))
+"""
 GUEST = """
 import sys
 import dragoman
@@ -130,7 +145,9 @@ def test_an_error_of_the_source_comes_after_the_texts_before_it(translator: Tran
         ({"beam_size": 2, "seed": 1}, InvalidField, "beam_size must be 1 or left out"),
         ({"format": "pdf"}, InvalidField, 'format must be "text"'),
         ({"glossary": {"": "x"}}, InvalidField, "source of term 1 must have 1 to 200 characters"),
-        ({"glossary": [("x",)]}, TypeError, "glossary must be a dict of strings or a list"),
+        ({"glossary": ["ab"]}, TypeError, "glossary must be a dict of strings, or a list"),
+        ({"glossary": [{"term": "x"}]}, TypeError, "glossary must be a dict of strings, or a list"),
+        ({"glossary": [("x",)]}, TypeError, "glossary must be a dict of strings, or a list"),
         ({"beam": 3}, TypeError, "there is no option beam; the options are beam_size, "),
         ({"text": 3}, TypeError, "text must be a string or a list of strings, not int"),
         ({"text": b"x"}, TypeError, "text must be a string or a list of strings, not bytes"),
@@ -148,6 +165,32 @@ def test_what_is_wrong_is_told_by_every_method(
     for method in methods:
         with pytest.raises(error, match=re.escape(message)):
             method(**fields)
+
+
+@pytest.mark.parametrize(
+    "glossary",
+    [
+        {"library": "Bücherei"},
+        [GlossaryEntry("library", "Bücherei")],
+        [("library", "Bücherei")],
+        [{"source": "library", "target": "Bücherei", "case_sensitive": True}],
+    ],
+)
+def test_a_glossary_has_the_forms_of_python_and_of_a_request(
+    translator: Translator, glossary: Any
+) -> None:
+    asked = {"source": "en", "target": "de", "glossary": glossary}
+    assert "Bücherei" in translator.translate("Is the library open?", **asked)
+
+
+def test_a_fork_that_leaves_the_block_ends_and_the_parent_goes_on(tmp_path: Path) -> None:
+    assert run(FORK, tmp_path).stdout.splitlines() == ["7", "Guten Morgen."]
+
+
+@pytest.mark.parametrize("max_slots", [-1, 65537, "3", 1.5])
+def test_a_number_of_slots_that_cannot_be_is_named(max_slots: Any) -> None:
+    with pytest.raises(ValueError, match="max_slots must be a whole number from 0 to 65536, got"):
+        Translator("en-de", max_slots=max_slots)
 
 
 def test_one_text_is_not_taken_for_its_letters(translator: Translator) -> None:

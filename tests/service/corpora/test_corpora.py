@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import dataclasses
 import gzip
 import io
 import json
+import lzma
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +18,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from service.corpora.compression import ZSTD
+from service.commands.corpora import translate_corpus_file
+from service.corpora.compression import ZSTD, frame
 from service.corpora.line_files import lock
 from service.corpora.progress import CorpusProgress
 from service.corpora.shards import Shard
-from service.corpora.translations import Translation
+from service.corpora.translations import Translation, Translators
 from tests.service.corpora.runs import FILES, KILLS, content, options, run, texts, write_corpus
 
 LINE_FILES = FILES[:3]
 _NEXT = b"\n"
+
+
+def not_opened(
+    *, is_checked: bool = False, in_one_process: bool = False
+) -> AbstractContextManager[Translators]:
+    raise AssertionError("it begins to translate")
 
 
 @pytest.mark.parametrize(("corpus_format", "ending"), LINE_FILES)
@@ -120,6 +130,8 @@ def test_a_line_that_is_no_object_with_a_text_says_why(tmp_path: Path) -> None:
     reasons = {
         b"": None,
         b"null": "object",
+        b'{"n": 1%s}' % (b"0" * 5000): "no text in the field 'text'",
+        b'{"text": 1}': "no text in the field 'text'",
         b"{": "not JSON",
         b"[" * 100_000: "deep",
         b'{"text": "\\ud800"}': "UTF-8",
@@ -130,7 +142,10 @@ def test_a_line_that_is_no_object_with_a_text_says_why(tmp_path: Path) -> None:
     for reason, line in zip(
         reasons.values(), written_lines(b"\n".join(reasons), "jsonl", tmp_path), strict=True
     ):
-        assert not line if reason is None else reason in json.loads(line)["translation_error"]
+        if reason is None:
+            assert not line
+        else:
+            assert reason in json.loads(line, parse_int=float)["translation_error"]
 
 
 def test_a_column_has_a_name_or_a_number(tmp_path: Path) -> None:
@@ -143,6 +158,8 @@ def test_a_column_has_a_name_or_a_number(tmp_path: Path) -> None:
     ]
     (tmp_path / "output").unlink()
     assert written_lines(given, "tsv", tmp_path, field="2")[:2] == ["id\ttext\tTEXT", "1\tone\tONE"]
+    with pytest.raises(ValueError, match="columns are numbered from 1"):
+        written_lines(given, "tsv", tmp_path, field="0")
 
 
 def test_what_a_corpus_has_already_is_not_overwritten(tmp_path: Path) -> None:
@@ -230,6 +247,56 @@ def test_two_runs_do_not_write_one_output(tmp_path: Path) -> None:
         lock(held.fileno(), tmp_path / "output")
         with pytest.raises(ValueError, match="another run writes"):
             run(tmp_path / "source", tmp_path / "output", options("text"))
+
+
+SKIPPED = b"\x5f\x2a\x4d\x18\x02\x00\x00\x00ab"
+"""A frame of zstd that says nothing, as pzstd writes."""
+
+
+def test_a_zstd_file_may_begin_with_a_frame_to_skip(tmp_path: Path) -> None:
+    given = SKIPPED + frame("zstd", b"one\n") + SKIPPED + frame("zstd", b"two\n")
+    assert written_lines(given, "text", tmp_path) == ["ONE", "TWO"]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (bz2.compress(b"one\n"), "bzip2"),
+        (lzma.compress(b"one\n"), "xz"),
+        ("one\n".encode("utf-16"), "UTF-16"),
+    ],
+)
+def test_a_corpus_that_is_not_read_is_named_with_what_it_is(
+    given: bytes, kind: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=f"source: it is {kind}; a corpus is UTF-8"):
+        written_lines(given, "text", tmp_path)
+
+
+def test_a_row_that_is_not_utf_8_fails_alone(tmp_path: Path) -> None:
+    column = pa.array([b"one", b"\xff", b"two"]).cast(pa.large_binary()).view(pa.large_string())
+    pq.write_table(pa.table({"text": column}), tmp_path / "rows")
+    for resume in (False, True):
+        chosen = options("parquet", resume=resume)
+        assert run(tmp_path / "rows", tmp_path / "out", chosen) == 1
+    (part,) = (tmp_path / "out").glob("part-*")
+    assert pq.read_table(part)["translation"].to_pylist() == ["ONE", None, "TWO"]
+
+
+@pytest.mark.parametrize("into", ["a\tb", "", " "])
+def test_a_field_that_cannot_be_is_refused(into: str, tmp_path: Path) -> None:
+    (tmp_path / "source").write_bytes(b"a\tb\n")
+    with pytest.raises(ValueError, match="--into must be the name of a field"):
+        translate_corpus_file(
+            tmp_path / "source", tmp_path / "out", not_opened, options("tsv", into=into)
+        )
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    table = pa.table([pa.array(["a"]), pa.array(["b"])], names=["text", "text"])
+    pq.write_table(table, tmp_path / "rows")
+    with pytest.raises(ValueError, match="rows has several columns 'text'"):
+        run(tmp_path / "rows", tmp_path / "out", options("parquet"))
 
 
 def test_what_is_before_the_damage_of_an_input_is_written(tmp_path: Path) -> None:

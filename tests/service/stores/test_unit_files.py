@@ -58,7 +58,8 @@ TRADOS = """<?xml version="1.0" encoding="utf-16"?>
 <tmx version="1.4"><header srclang="en-US"/><body>
   <tu creationdate="20260101T000000Z"><prop type="x-Origin">TM</prop>
     <tuv xml:lang="en-US">
-      <seg>A <bpt i="1">&lt;b></bpt>big<ept i="1">&lt;/b></ept> house</seg></tuv>
+      <seg>A <bpt i="1">&lt;b><sub>a <hi>tip</hi></sub></bpt>big<ept
+        i="1">&lt;/b></ept> house</seg></tuv>
     <tuv xml:lang="fr-FR"><seg>Une grande maison</seg></tuv>
     <tuv xml:lang="de-DE">
       <seg>Ein <bpt i="1">&lt;b></bpt>großes<ept i="1">&lt;/b></ept> Haus</seg></tuv>

@@ -148,6 +148,8 @@ def test_a_memory_is_no_room_for_suggestions_of_clients(
     [
         ("a.txt", "a\tb", (), "must end in .tmx, .tsv or .csv"),
         ("a.tsv", "a\tb", ("--target", "<de>"), "'<de>' is no language such as en"),
+        ("a.tsv", "a\tb", ("--source", "auto"), "'auto' is no language such as en"),
+        ("a.tsv", "a\tb", ("--target", "en"), "must differ, got en twice"),
         ("a.tmx", "<html/>", (), "must be TMX"),
         ("a.csv", 1500 * "a,b\n" + '"', (), "units in use: 1000"),
     ],
