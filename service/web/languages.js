@@ -39,6 +39,21 @@ export function nameOf(code, otherwise = code) {
   }
 }
 
+/**
+ * The code for a language as others write it, such as DE, de-AT, deu or zh-TW; "" for none.
+ * @param {string[]} codes
+ * @param {string} written
+ */
+export function codeAmong(codes, written) {
+  try {
+    const { language, script } = new Intl.Locale(written.replaceAll("_", "-")).maximize();
+    const wanted = [written, `${language}-${script}`, language].map((code) => code.toLowerCase());
+    return wanted.map((code) => codes.find((one) => one.toLowerCase() === code)).find(Boolean) ?? "";
+  } catch {
+    return "";
+  }
+}
+
 const SURE_PERCENT = 96;
 const TELLING = /\p{L}{4}|(?!\p{Script=Latin})\p{L}/u; // less is written alike in many languages
 

@@ -6,7 +6,7 @@ import { wireButtons } from "./buttons.js";
 import { debounced } from "./dom.js";
 import { Extras } from "./extras.js";
 import { fillTexts, locale, t } from "./i18n.js";
-import { AUTO, Languages, MOST_IN_MENU, nameOf } from "./languages.js";
+import { AUTO, codeAmong, Languages, MOST_IN_MENU, nameOf } from "./languages.js";
 import { part, whenLoaded } from "./lazy.js";
 import { wireMenus } from "./menus.js";
 import { Options } from "./options.js";
@@ -95,14 +95,19 @@ const start = new Start((all, limits) => {
   options.limit(limits.max_beam_size);
   const kept = load("languages", []);
   const [from, to] = Array.isArray(kept) ? kept.map(String) : [];
+  const sources = all.map(({ code }) => code);
   const served = new Set(all.flatMap(({ targets }) => targets));
-  const chosen = [linked.target, to].find((code) => served.has(code)) ?? "";
-  languages.fill(all, linked.source || from || AUTO, chosen || locale(), Boolean(chosen));
+  const wanted = linked.target && codeAmong([...served], linked.target);
+  const spoken = linked.source && linked.source !== AUTO ? codeAmong(sources, linked.source) : linked.source;
+  const chosen = [wanted, to].find((code) => code && served.has(code)) ?? "";
+  languages.fill(all, spoken || from || AUTO, chosen || locale(), Boolean(chosen));
   if (served.size > MOST_IN_MENU) void whenLoaded(searching, (found) => found.searchLanguages(), status);
   status.clear();
   translation.speak();
   asking.change();
   panels.refresh();
+  const missing = wanted === "" ? asked.target : spoken === "" ? asked.source : "";
+  if (missing) status.tell(t("linkNotOffered", { language: nameOf(missing) }));
 }, (seconds) => status.countDown("noLanguages", seconds));
 
 function websocketUrl() {
