@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import importlib
-import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -14,12 +13,13 @@ from typing import Any, BinaryIO, Literal, Protocol, cast
 
 Compression = Literal["none", "gzip", "zstd"]
 _ENDINGS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
-_GZIP_MARK, _ZSTD_MARK = b"\x1f\x8b", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+_GZIP_MARK, _ZSTD_MARK = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_SKIPPED_MARKS = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
 """A zstd file may begin with a frame to skip (RFC 8878, section 3.1.2)."""
 _UNREAD = {
-    "bzip2": re.compile(rb"BZh[1-9]1AY"),
-    "xz": re.compile(rb"\xfd7zXZ"),
-    "UTF-16": re.compile(rb"\xff\xfe|\xfe\xff"),
+    "bzip2": tuple(b"BZh%d1AY" % size for size in range(1, 10)),
+    "xz": (b"\xfd7zXZ",),
+    "UTF-16": (b"\xff\xfe", b"\xfe\xff"),
 }
 _MARK_BYTES = 8
 _GZIP_LEVEL = 6
@@ -54,10 +54,10 @@ def decompressed(file: BufferedReader) -> BinaryIO:
     mark = file.peek(_MARK_BYTES)
     if mark.startswith(_GZIP_MARK):
         return cast(BinaryIO, gzip.open(file))
-    if _ZSTD_MARK.match(mark):
+    if mark.startswith((_ZSTD_MARK, *_SKIPPED_MARKS)):
         return cast(BinaryIO, _zstd().open(file))
-    for kind, unread in _UNREAD.items():
-        if unread.match(mark):
+    for kind, marks in _UNREAD.items():
+        if mark.startswith(marks):
             raise ValueError(f"it is {kind}; a corpus is UTF-8, as it is or in gzip or zstd")
     return file
 
