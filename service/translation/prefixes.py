@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.errors import InvalidField, shown
 from service.translation.job import ModelJob
+from service.translation.language.chinese import SIMPLIFIED, to_simplified
 from service.translation.markup.flow import MARK
 from service.translation.sentence.carriers import Carriers
 
@@ -30,6 +31,8 @@ class Prefixes:
         self._options, self._max_target_tokens = work.options, max_target_tokens
         self._start = start
         self._tokenizer, self._texts = tokenizer, work.job.prefixes
+        if work.target == SIMPLIFIED:
+            self._texts = [*map(to_simplified, self._texts)]
         self._ids = [*map(self._encoded, self._texts)]
 
     def of(self, number: int, carriers: Carriers | None = None) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from service.offline import OfflineTranslator
 from service.translation.glossary import Glossary, GlossaryEntry
 from service.translation.job import TranslationJob
+from service.translation.language.chinese import to_simplified, to_traditional
 from tests.end_to_end.conftest import ask, run, streamed
 
 
@@ -106,3 +107,41 @@ def test_the_likeliest_next_word(
     probabilities = [word["probability"] for word in found["words"]]
     assert probabilities == sorted(probabilities, reverse=True)
     assert sum(probabilities) + found["end"] <= 1.01
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "prefix", "expected"),
+    [
+        ("Hello {name}.", "en", "de", "Hallo", " {name}"),
+        ("I have %s books.", "en", "de", "Ich habe ", "%s"),
+        ("See https://a.example/b for details.", "en", "de", "Siehe", " https://a.example/b"),
+        ("Hello {name}.", "en", "zh", "你好", "{name}"),
+        ("你好，{name}。", "zh", "en", "Hello,", " {name}"),
+    ],
+)
+def test_a_kept_string_is_one_next_word(
+    client: TestClient, text: str, source: str, target: str, prefix: str, expected: str
+) -> None:
+    fields = {"q": text, "source": source, "target": target, "prefix": prefix, "k": 5}
+    found = client.post("/translate/next", json=fields).json()["words"]
+    assert found[0]["text"] == expected
+    for word in found:
+        assert word["translation"].startswith(prefix + word["text"])
+
+
+@pytest.mark.parametrize(("source", "q"), [("en", "The software is big."), ("de", "Hallo {x}.")])
+@pytest.mark.parametrize("prefix", ["這個", "這", "", "這個軟件"])
+def test_traditional_beginnings_and_next_words_are_those_of_the_simplified(
+    client: TestClient, source: str, q: str, prefix: str
+) -> None:
+    fields = {"q": q, "source": source, "k": 5}
+    beginnings = {"zh": to_simplified(prefix), "zt": prefix}
+    words, translations = {}, {}
+    for target, own in beginnings.items():
+        asked = {**fields, "target": target}
+        answer = client.post("/translate/next", json={**asked, "prefix": own})
+        words[target] = [(one["text"], one["translation"]) for one in answer.json()["words"]]
+        translations[target] = ask(client, **asked, target_prefix=own)["translatedText"]
+    in_traditional = [tuple(map(to_traditional, pair)) for pair in words["zh"]]
+    assert words["zt"] == in_traditional
+    assert translations["zt"] == to_traditional(translations["zh"])

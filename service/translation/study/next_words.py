@@ -19,6 +19,7 @@ from model.decoding.sentence import Hypothesis, SourceSentence
 from model.text.words import words
 from service.engine.sentence_engine import SentenceEngine
 from service.translation.job import ModelJob
+from service.translation.language.chinese import to_traditional
 from service.translation.language.segmentation import cut_text, is_spaced
 from service.translation.preparation import Preparation
 from service.translation.sentence.capitals import in_capitals, in_sentence_case
@@ -98,9 +99,7 @@ class NextWordFinder:
         )
         gaps = parsed.gaps[place.number + 1 :]
         rest = "".join(a + b for a, b in zip(gaps, [*translations, ""], strict=True))
-        carried = _carried(sentence, entry)
-        has_spaces = is_spaced(work.target)
-        spelling = _Spelling(sentence, carried, prefix, place, rest, has_spaces)
+        spelling = _Spelling(sentence, _carried(sentence, entry), prefix, place, rest, work)
         found = [
             self._word(start, outcome.hypotheses[0], spelling)
             for start, outcome in zip(starts, outcomes, strict=True)
@@ -153,7 +152,7 @@ class NextWordFinder:
         is_joined = not text.startswith(" ") and found and text[0].isalnum()
         if not found or (is_joined and spelling.needs_space):
             return None
-        end = found[0][1]
+        end = spelling.word_end(text, found[0].end)
         own = [
             log_prob
             for (first, last), log_prob in zip(spans, best.log_probs[length:], strict=False)
@@ -171,17 +170,24 @@ class _Spelling(NamedTuple):
     prefix: str
     place: _Place
     rest: str
-    has_spaces: bool
+    work: ModelJob
 
     @property
     def needs_space(self) -> bool:
         """Whether the prefix ends with the space before a new word."""
-        return self.has_spaces and bool(self.place.part.strip()) and self.is_apart
+        return is_spaced(self.work.target) and bool(self.place.part.strip()) and self.is_apart
 
     @property
     def is_apart(self) -> bool:
         """Whether no space is missing before the next word."""
         return self.prefix != self.prefix.rstrip() or not self.place.part
+
+    def word_end(self, text: str, end: int) -> int:
+        """Where the first word ends, of which `words` say that it ends at `end`: a carrier is one
+        word."""
+        found = [(at, carrier) for _, carrier in self.carried if (at := text.find(carrier)) >= 0]
+        start, carrier = min(found, default=(end, ""))
+        return start + len(carrier) if start < end else end
 
     def word(self, text: str, probability: float, continuation: str) -> NextWord:
         word, whole = self._written(text), self._written(continuation)
@@ -190,6 +196,7 @@ class _Spelling(NamedTuple):
     def _written(self, text: str) -> str:
         if self.sentence.is_in_capitals:
             text = in_capitals(text)
+        text = to_traditional(text) if self.work.is_traditional else text
         for kept, carrier in self.carried:
             text = text.replace(carrier, kept)
         return text.removeprefix(" ") if self.is_apart else text
