@@ -20,6 +20,18 @@ _MOST_ASKED = 4096
 _MOST_BEFORE, _MOST_ENDS = 600, 16
 """Characters before a text in the same message, and places where the text may begin."""
 _TRANSLATES = re.compile(r"translat|übersetz|[译譯]", re.I)
+_INSTRUCTS = re.compile(
+    r"\W{0,8}(?:(?:(?:hi|hello|hey|now|then|next|okay|task|instructions?|aufgabe|jetzt)\b"
+    r"|任务|任務|现在|現在)\W{0,4}){0,2}"
+    r"(?:(?:please|kindly|bitte|translate|übersetzen?|help me|hilf mir|provide|give|act as"
+    r"|(?:can|could|would|will) you|(?:kannst|könntest) du|(?:können|könnten) sie"
+    r"|i (?:want|need|would like) you to|i'd like you to|your (?:task|job|role)|deine aufgabe"
+    r"|you are an?|you will be (?:given|provided)|du bist|sie sind|below is"
+    r"|(?:the )?following (?:is|text)|as an? (?:\w+ ){0,3}(?:translator|interpreter|expert))\b"
+    r"|[请請把将將用]|[你您](?:是|的任)|[帮幫]我|[麻劳勞][烦煩驾駕]|作[为為]|[从從由]|以下|下面|[翻译譯])",
+    re.I,
+)
+"""How an instruction begins. Texts, too, speak of translations into languages."""
 _THE = r"\W{0,3}(?:(?:the|simplified|简体|簡體)\W{0,3})?$"
 _FROM = re.compile(rf"(?:\bfrom|\baus(?:\W+dem)?|[从從由]){_THE}", re.I)
 _TO = re.compile(rf"(?:\b(?:in)?to|\bins?|[成为為到至]){_THE}", re.I)
@@ -58,6 +70,8 @@ class Prompt(NamedTuple):
 def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
     """The text and the languages of a message that asks for its translation; None: it does not.
     `codes`: of the known languages."""
+    if not instructs(message):
+        return None
     quoted = _QUOTED.fullmatch(message)
     if quoted and (languages := read_instruction("translate " + quoted["asks"], codes)):
         return Prompt(languages, quoted["text"])
@@ -67,6 +81,11 @@ def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
             text = _unwrapped(message[end.end() :])
             return Prompt(languages, text) if text else None
     return None
+
+
+def instructs(message: str) -> bool:
+    """Whether a user's message begins as an instruction."""
+    return _INSTRUCTS.match(message) is not None
 
 
 def read_instruction(asked: str, codes: Sequence[str]) -> NamedLanguages | None:

@@ -21,7 +21,7 @@ from pydantic_core import to_json
 from service.errors import InvalidField, ServiceError, drop_frames, shown
 from service.http.bodies import JSON
 from service.http.error_answers import openai_error, unforeseen
-from service.http.prompts import NamedLanguages, read_instruction, read_prompt
+from service.http.prompts import NamedLanguages, instructs, read_instruction, read_prompt
 from service.http.request_fields import RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import read_request
@@ -54,7 +54,10 @@ class ChatRequest(RequestModel):
         """What the user says. Raises InvalidField."""
         text = self._last("user")
         if text is None:
-            raise InvalidField("messages must have one of the user")
+            raise InvalidField(f"messages must have one of the user, got {shown(self.messages)}")
+        if not text:
+            own = next(one for one in reversed(self.messages) if one.get("role") == "user")
+            _require_text(own.get("content"))
         return text
 
     @property
@@ -90,7 +93,7 @@ class ChatRequest(RequestModel):
         before = self._said[-2:-1] if self._said[-1][0] == "user" else []
         asked = [
             self._last("system", "developer"),
-            *(text for role, text in before if role == "user"),
+            *(text for role, text in before if role == "user" and instructs(text)),
         ]
         read = (read_instruction(one, state.dispatcher.routes.languages) for one in asked if one)
         return [*found, *filter(None, read)]
@@ -102,15 +105,32 @@ class ChatRequest(RequestModel):
     @functools.cached_property
     def _said(self) -> list[tuple[object, str]]:
         """The role and the text of each message, joined if it has parts."""
-        said = list[tuple[object, str]]()
-        messages = self.messages if isinstance(self.messages, list) else []
-        for one in [one for one in messages if isinstance(one, dict)]:
-            content = one.get("content")
-            parts = content if isinstance(content, list) else [{"text": content}]
-            texts = [part.get("text") for part in parts if isinstance(part, dict)]
-            text = "\n".join(text for text in texts if isinstance(text, str))
-            said.append((one.get("role"), text))
-        return said
+        if not isinstance(self.messages, list):
+            raise InvalidField(f"messages must be a list, got {shown(self.messages)}")
+        for one in self.messages:
+            if not isinstance(one, dict):
+                raise InvalidField(
+                    f"a message must be an object with role and content, got {shown(one)}"
+                )
+        return [
+            (one.get("role"), "\n".join(_texts_of(one.get("content")))) for one in self.messages
+        ]
+
+
+def _require_text(content: object) -> None:
+    """Raises InvalidField if a message has no text, not even an empty one."""
+    if not _texts_of(content):
+        raise InvalidField(
+            f"the content of the user's message must be text or have parts of text, got "
+            f"{shown(content)}"
+        )
+
+
+def _texts_of(content: object) -> list[str]:
+    """The text of a message, or those of its parts."""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _is_known(languages: NamedLanguages, known: Callable[[str], str | None]) -> bool:

@@ -64,6 +64,11 @@ def test_the_model_or_the_system_message_names_the_languages(
         "Translate it into German, output the translation only. NO notes.\nInput:\n{}\n",
         "請將以下文字從英文翻譯成德語:\n{}",
         "Übersetze den folgenden Text ins Deutsche:\n{}",
+        "Hi! Could you please translate this into German: {}",
+        "### Task:\nTranslate the text below to German.\n{}",
+        "Bitte den folgenden Text ins Deutsche übersetzen:\n{}",
+        "你是一位翻译，把以下英文翻译成德语：{}",
+        "现在把这段话从英文翻译成德语：{}",
     ],
 )
 def test_a_message_may_begin_with_the_instruction(client: TestClient, prompt: str) -> None:
@@ -90,14 +95,35 @@ def test_a_message_may_begin_with_the_instruction(client: TestClient, prompt: st
         "Translate to English: Hi",
         "to German: Hi",
         "Hi: you",
+        "She translated the book into German: it took a year.",
+        "Translation into German: 5 euros a page",
+        "The translator turned it into German:\nnobody liked it.",
+        "Note: please translate the letter to German.\nThanks.",
+        "这本书被翻译成德文：很好看。",
     ],
 )
 def test_a_text_that_asks_for_nothing_or_for_something_else_is_the_text(
     client: TestClient, text: str
 ) -> None:
     messages = [{"role": "user", "content": text}]
-    (choice,) = ask(client, messages=messages).json()["choices"]
-    assert choice["message"]["content"] == text.upper()
+    system = [{"role": "system", "content": "Translate from English to German."}]
+    for fields in ({"messages": messages}, {"model": "gpt-4o", "messages": system + messages}):
+        (choice,) = ask(client, **fields).json()["choices"]
+        assert choice["message"]["content"] == text.upper()
+    if "ranslate to English" not in text:
+        assert ask(client, model="gpt-4o", messages=messages).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Er hat den Text ins Englische übersetzt: Seite 3 fehlt.",
+        "Übersetzungen ins Englische: 5 Euro",
+        "这本书被翻译成英文：很好看。",
+    ],
+)
+def test_a_sentence_about_a_translation_is_no_prompt(text: str) -> None:
+    assert read_prompt(text, ("en", "de", "zh")) is None
 
 
 @pytest.mark.parametrize(
@@ -199,6 +225,12 @@ def test_a_stream_that_fails_says_so(client: TestClient, runner: FakeRunner) -> 
         {"model": "en-de" + "-" * 10_000, "stream": True},  # each chunk would repeat it
         {"messages": []},
         {"messages": "Hi."},
+        {"messages": ["Hi."]},
+        *(
+            {"messages": [{"role": "user", "content": content}]}
+            for content in (None, 5, {}, [], [{"type": "image_url", "image_url": {"url": "x"}}])
+        ),
+        {"messages": [{"role": "user"}]},
     ],
 )
 def test_what_cannot_be_translated_is_refused(client: TestClient, fields: dict[str, Any]) -> None:
