@@ -15,7 +15,7 @@ from service.offline import OfflineTranslator
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.job import TextFormat, TranslationJob
 from service.translation.markup.flow import MARK
-from tests.end_to_end.conftest import run, streamed, translate
+from tests.end_to_end.conftest import ask, run, streamed, translate
 from tests.service.translation.code_tokens import CODE, MARKS, NAMED_MARKS
 
 ROOT = Path(__file__).parents[2]
@@ -299,6 +299,25 @@ def test_a_stream_says_which_numbers_it_lost(client: TestClient) -> None:
             lost = unmatched(find_numbers(sentence["source"]), find_numbers(sentence["target"]))
             found = [check for check in sentence["checks"] if check["kind"] == "number"]
             assert bool(found) == (lost != ([], []))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text"),
+    [
+        ("en", "de", "I have 1000000 books."),
+        ("en", "de", "It took fifteen hundred years."),
+        ("en", "zh", "The house was built in 1873 and cost 12,345,678 dollars."),
+        ("de", "en", "Es kostet 3.141.592 Euro."),
+        ("zh", "en", "我有一千二百三十四万本书。"),
+        ("zh", "de", "他在Kickstarter上筹集了98765432美元。"),
+    ],
+)
+def test_a_stream_translates_numbers_as_without_streaming(
+    client: TestClient, source: str, target: str, text: str
+) -> None:
+    fields = {"q": text, "source": source, "target": target}
+    pieces, last = streamed(client, fields)
+    assert pieces == last["translatedText"] == ask(client, **fields)["translatedText"]
 
 
 def test_a_required_beginning_is_kept_even_with_a_wrong_number(

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from model.decoding.sentence import SourceSentence
+from service.translation.checks.number_words import HAS_NUMBERS
+from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
 from service.translation.language.chinese import SIMPLIFIED
@@ -25,6 +27,7 @@ from service.translation.sentence.emphasis import (
     Emphasis,
     enter_emphasis,
 )
+from service.translation.sentence.latin import find_latin, keeps_latin
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
@@ -129,10 +132,19 @@ class Entrance:
             text = last[-1].text
             is_aligned = is_aligned or any(isinstance(stage, Emphasis) for stage in stages)
         ids, options = self._encoder.ids(text), self._work.options
-        source = SourceSentence(ids, options, self._work.job.ticket.is_streamed, prefix, is_aligned)
+        is_streamed = self._work.job.ticket.is_streamed and not self._may_lose(sentence.text)
+        source = SourceSentence(ids, options, is_streamed, prefix, is_aligned)
         is_title_again = self._asks_titles_again and is_title(sentence.text)
         is_title_again = is_title_again and not any(isinstance(s, CapitalWord) for s in stages)
         return Entry(source, text, stages, is_title_again)
+
+    def _may_lose(self, text: str) -> bool:
+        """Whether a plain sentence may lose a number or a Latin word, and enter once more then."""
+        if not (self.has_reserved and self._work.can_repeat):
+            return False
+        has_latin = keeps_latin(*self._pair) and any(find_latin(text))
+        has_numbers = HAS_NUMBERS.search(text) or has_spoken_numbers(text, self._work.source)
+        return has_latin or bool(has_numbers)
 
     def _terms(self, sentence: Sentence, text: str, prefix: tuple[int, ...]) -> Terms | None:
         """The stage of the terms, if there are any."""
