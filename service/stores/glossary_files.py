@@ -5,20 +5,23 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
 import regex
 
 from service.documents.segments import decode
-from service.errors import InvalidDocument, InvalidField
+from service.errors import InvalidDocument, InvalidField, shown
 from service.stores.glossary_rows import MAX_ENTRIES
 from service.stores.tmx import Unit, read_tmx
 from service.translation.glossary import GlossaryEntry, check_entries
 
 CSV, TSV = "text/csv", "text/tab-separated-values"
 _CASE_SENSITIVE = ("case_sensitive", "true", "1")
-_MAX_COLUMNS = 3
+_ANY_CASE = ("", "false", "0")
+_NUM_LANGUAGES = 2
+"""After the target in files for DeepL."""
 _TERM_CHARACTERS = 50
 _NO_TERM = regex.compile(r"[.!?。！？…]$|[<\n\uFFFC]")
 
@@ -89,8 +92,15 @@ def write_entries(entries: Sequence[GlossaryEntry], media_type: str) -> str:
 def _entry(row: Sequence[str], number: int) -> GlossaryEntry:
     if len(row) < 2:
         raise InvalidField(f"line {number} of the glossary must have a source and a target")
-    mark = row[2].strip().lower() if len(row) == _MAX_COLUMNS else ""
-    return GlossaryEntry(row[0].strip(), row[1].strip(), mark in _CASE_SENSITIVE)
+    source, target, *cells = (cell.strip() for cell in row)
+    others = [*itertools.dropwhile(lambda cell: not cell, reversed(cells))][::-1]
+    mark = others[0].lower() if len(others) == 1 else ""
+    if mark not in (*_CASE_SENSITIVE, *_ANY_CASE) or len(others) > _NUM_LANGUAGES:
+        raise InvalidField(
+            f"line {number} of the glossary must have a source, a target, and then "
+            f"{_CASE_SENSITIVE[0]}, nothing or two languages, got {shown(others)}"
+        )
+    return GlossaryEntry(source, target, mark in _CASE_SENSITIVE)
 
 
 def _row(entry: GlossaryEntry) -> list[str]:

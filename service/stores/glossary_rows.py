@@ -232,7 +232,13 @@ def _check_count(num_entries: int) -> None:
 
 
 def check_name(name: str) -> None:
+    """Raises InvalidField. Requests name glossaries in paths, where clients take dots away, and in
+    fields that may hold a list as JSON."""
     if not name.strip() or len(name) > MAX_NAME_CHARACTERS or not name.isprintable():
         raise InvalidField(
             f"name must have 1 to {MAX_NAME_CHARACTERS} printable characters, got {shown(name)}"
+        )
+    if name in (".", "..") or name.startswith(("[", "{")):
+        raise InvalidField(
+            f'name must not be "." or "..", nor begin with "[" or "{{", got {shown(name)}'
         )

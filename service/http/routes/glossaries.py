@@ -12,7 +12,8 @@ from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from service.errors import MissingField
+from service.errors import InvalidField, MissingField, shown
+from service.http.accept import accepted
 from service.http.bodies import (
     JSON,
     decode_text,
@@ -32,12 +33,15 @@ from service.http.request_fields import (
 )
 from service.http.routers import described_router, with_heads
 from service.http.state import ServerState, server_state
+from service.stores.api_key import Owner
+from service.stores.glossaries import GlossaryStore
 from service.stores.glossary_files import CSV, TSV, read_entries, write_entries
 from service.stores.glossary_rows import MAX_ENTRIES, StoredGlossary
 from service.translation.glossary import GlossaryEntry
 
 PATH = "/glossaries"
-_ONE = PATH + "/{name}"
+_ONE = PATH + "/{name:path}"
+"""A name may have slashes."""
 _FORMATS = (JSON, CSV, TSV)
 _MOST_VALUES = 4 * MAX_ENTRIES + 1000
 """Of a glossary as JSON: each term is an object of two strings and a flag."""
@@ -122,11 +126,10 @@ async def get_glossary(request: Request, name: str) -> Response:
     """A glossary with its entries: JSON, or CSV or TSV if Accept asks for it."""
     store, owner = server_state(request).glossary_store, request.state.caller.owner
     found, entries = await run_in_threadpool(store.read, name, owner)
-    accept = request.headers.get("accept", "")
-    for media_type in (CSV, TSV):
-        if media_type in accept:
-            text = await asyncio.to_thread(write_entries, entries, media_type)
-            return Response(text, media_type=f"{media_type}; charset=utf-8")
+    media_type = accepted(request, (JSON, CSV, TSV))
+    if media_type != JSON:
+        text = await asyncio.to_thread(write_entries, entries, media_type)
+        return Response(text, media_type=f"{media_type}; charset=utf-8")
     return Response(await asyncio.to_thread(_rendered, found, entries), media_type=JSON)
 
 
@@ -137,6 +140,7 @@ async def put_glossary(request: Request, name: str) -> Response:
     description, entries = await _read(request, state)
     source, target = state.direct_pair(description.source, description.target)
     owner = request.state.caller.owner
+    await run_in_threadpool(_require_same_name, store, name, description.name, owner)
     found, is_new = await asyncio.to_thread(store.replace, name, source, target, entries, owner)
     answer = GlossaryDescription.model_validate(found)
     return Response(to_json(answer), 201 if is_new else 200, media_type=JSON)
@@ -158,6 +162,15 @@ async def _read(request: Request, state: ServerState) -> tuple[_Description, lis
     description = _Description.validated(query, is_json=False)
     text = decode_text(body)
     return description, await asyncio.to_thread(read_entries, text, media_type or CSV)
+
+
+def _require_same_name(store: GlossaryStore, name: str, given: str, owner: Owner) -> None:
+    """Raises InvalidField if the body names another glossary than the path, which has its name or
+    id."""
+    if given not in ("", name) and not any(
+        one.id == name and one.name == given for one in store.all(owner)
+    ):
+        raise InvalidField(f"name must be that of the path, {shown(name)}, got {shown(given)}")
 
 
 def _parse_whole(body: bytes, limits: RequestLimits) -> _Whole:

@@ -12,6 +12,7 @@ from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
 
 from service.errors import ServiceError, drop_frames
+from service.http.accept import accepted
 from service.http.answers import TranslateResponse, render_answer, render_error, render_piece
 from service.http.apis.apertium import answer_apertium, is_apertium_form
 from service.http.apis.deeplx import answer_deeplx, is_deeplx
@@ -112,7 +113,8 @@ async def translate(request: Request) -> Any:
     if fields.strings and is_apertium_form(fields.strings):
         return await answer_apertium(request, fields)
     wanted = fields.parse(request, TranslateRequest)
-    if EVENT_STREAM in request.headers.get("accept", ""):
+    is_named = EVENT_STREAM in request.headers.get("accept", "").lower()
+    if is_named and accepted(request, (JSON, EVENT_STREAM)) == EVENT_STREAM:
         job, record = await state.admit(request.state.caller, wanted), request.state.record
         return await event_stream(job, state, record, lambda found: _events(wanted, found, record))
     translations = await translate_texts(request, wanted)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
@@ -147,6 +148,46 @@ def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) 
     assert stored.delete("/glossaries/pets").status_code == 404
 
 
+@pytest.mark.parametrize("name", ["a/b", "/", "EN/DE ö?%#", "a//b/", "x.", "...", "id"])
+def test_a_glossary_of_any_name_is_read_used_replaced_and_removed(
+    stored: TestClient, name: str
+) -> None:
+    assert create(stored, name=name).status_code == 201
+    path = f"/glossaries/{quote(name, safe='')}"
+    whole = stored.get(path).json()
+    assert whole["name"] == name
+    assert translated(stored, glossary=name) == "A Hund."
+    assert stored.put(path, json=whole).status_code == 200
+    assert stored.put(f"/glossaries/{whole['id']}", json=whole).status_code == 200
+    other = stored.put(path, json={**whole, "name": "other"})
+    assert (other.status_code, other.json()["code"]) == (422, "invalid_field")
+    assert stored.delete(path).status_code == 204
+    assert stored.get("/glossaries").json() == {"glossaries": []}
+
+
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [
+        ("text/csv", "text/csv"),
+        ("text/csv;q=0", "application/json"),
+        ("application/json, text/csv;q=0.1", "application/json"),
+        ("application/json;q=0.1, Text/CSV ; Q=0.5", "text/csv"),
+        ("text/csv;q=0.5, text/tab-separated-values", "text/tab-separated-values"),
+        ("text/csv;q=0.5, */*", "application/json"),
+        ("text/csv, */*;q=0.1", "text/csv"),
+        ("text/csvx", "application/json"),
+        ("*/*", "application/json"),
+        (";;,q=,", "application/json"),
+    ],
+)
+def test_the_form_of_a_glossary_is_what_the_client_likes_best(
+    stored: TestClient, accept: str, media_type: str
+) -> None:
+    create(stored)
+    answer = stored.get("/glossaries/pets", headers={"Accept": accept})
+    assert answer.headers["Content-Type"].partition(";")[0] == media_type
+
+
 @pytest.mark.parametrize(
     ("fields", "status"),
     [
@@ -154,6 +195,8 @@ def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) 
         ({"name": "a" * 1025}, 422),
         ({"source": "xx"}, 400),
         ({"source": "zh"}, 422),
+        ({"source": "auto"}, 400),
+        *(({"name": name}, 422) for name in (".", "..", "[", '[{"a"', "{a}")),
         ({"entries": "dog"}, 422),
         ({"entries": [{"source": "a", "target": ""}]}, 422),
     ],
@@ -168,6 +211,8 @@ def test_a_wrong_glossary_is_not_stored(
 def test_a_broken_file_is_not_stored(stored: TestClient) -> None:
     for content, media_type, status in (
         (b"dog", "text/csv", 422),
+        (b"dog\tHund\tnoun", "text/tab-separated-values", 422),
+        (b"dog,Hund,EN,DE,noun", "text/csv", 422),
         (b"\xff,a", "text/csv", 400),
         (b"a\tb", "application/xml", 415),
     ):

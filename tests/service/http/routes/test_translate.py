@@ -303,3 +303,21 @@ def test_the_sentence_that_the_prefix_of_next_words_reaches_is_named(client: Tes
     ):
         answer = client.post("/translate/next", json={**asked, "prefix": prefix})
         assert answer.json()["sentence"] == number, prefix
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_streamed"),
+    [
+        ("text/event-stream", True),
+        ("application/json, Text/Event-Stream", True),
+        ("text/event-stream, */*", True),
+        ("text/event-stream;q=0", False),
+        ("application/json, text/event-stream;q=0.1", False),
+        ("*/*", False),
+    ],
+)
+def test_an_answer_is_a_stream_if_the_client_likes_that_as_well(
+    client: TestClient, accept: str, is_streamed: bool
+) -> None:
+    answer = client.post("/translate", json=FIELDS, headers={"Accept": accept})
+    assert (answer.headers["Content-Type"].startswith("text/event-stream")) == is_streamed
