@@ -105,8 +105,8 @@ class MultipartForm:
 
 
 def media_type_of(request: Request, allowed: Collection[str]) -> str:
-    """One of `allowed`, or NO_BODY without a body if the method is GET or there is no Content-Type
-    or a length: a body without a length may still come.
+    """One of `allowed`, or NO_BODY without a body if the method is GET, or there is no Content-Type
+    or a length, or by HTTP/1: by HTTP/2 a body without a length may still come.
 
     Raises UnsupportedMediaType, also for a compressed body and another charset than UTF-8. JSON has
     no charset (RFC 8259).
@@ -114,7 +114,8 @@ def media_type_of(request: Request, allowed: Collection[str]) -> str:
     headers: HeaderValues = request.state.exchange.headers
     given = headers.get(b"content-type", b"").decode("latin-1")
     is_silent = not given or request.method == "GET" or b"content-length" in headers
-    if is_silent and not has_body(headers):
+    is_first = request.scope.get("http_version", "").startswith("1")
+    if (is_silent or is_first) and not has_body(headers):
         return NO_BODY
     coding = headers.get(b"content-encoding", b"").decode("latin-1").strip()
     if coding.lower() not in ("", _IDENTITY):

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from fastapi import Request
 
-from service.errors import InvalidField, shown
+from service.errors import InvalidField, MissingField, shown
 from service.http.bodies import (
     FORM,
     JSON,
@@ -62,6 +62,9 @@ class RequestFields:
         ]
         if unknown:
             _report_ignored(request, unknown, model.model_fields)
+        for name in self.files:
+            if name in model.names and name not in given:
+                raise MissingField(f"Invalid request: {name} must be a text field, got a file")
         wanted = model.validated(values, is_json=is_json)
         if idle := wanted.without_effect():
             effective = (name for name in model.model_fields if name not in idle)
@@ -114,6 +117,8 @@ async def _read(
     written = request.scope["query_string"]
     query = parse_form(written, limits) if written else {}
     if media_type == NO_BODY:
+        if PLAIN in allowed and request.headers.get("content-type", "").startswith(PLAIN):
+            return RequestFields(PLAIN, strings={"q": "", **query})
         return RequestFields(media_type, strings=query)
     if media_type == MULTIPART:
         form = await read_multipart(request, limits, max_form_bytes)
@@ -148,7 +153,13 @@ def _report_ignored(request: Request, names: Sequence[str], known: Iterable[str]
     Error answers have the header too, because the field may be a misspelt required field.
     """
     if _wants_strict_handling(request):
-        raise InvalidField(f"unknown field {shown(names[0])}; known fields: {', '.join(known)}")
+        first, known = names[0], [*known]
+        if first in known:
+            raise InvalidField(
+                f"{first} must be a text field of the body; a file, or a query beside JSON or the "
+                f"same field, does not count"
+            )
+        raise InvalidField(f"unknown field {shown(first)}; known fields: {', '.join(known)}")
     exchange: Exchange = request.state.exchange
     exchange.added[IGNORED_FIELDS_HEADER.lower().encode()] = _listed(names).encode()
 

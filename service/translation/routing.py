@@ -16,6 +16,7 @@ from model.decoding.options import DecodingOptions
 from model.text.languages import Languages, shown_pairs
 from service.errors import InvalidField, UnsupportedLanguage, shown
 from service.translation.glossary import Glossary
+from service.translation.job import AUTO
 from service.translation.language.chinese import SIMPLIFIED, with_traditional
 
 _PIVOT = "en"
@@ -117,7 +118,8 @@ class Routes:
         """As `known`, but raises UnsupportedLanguage, which names the field."""
         if found := self.known(code):
             return found
-        allowed = ("auto, " if field == "source" else "") + shown_nearest(code, self.languages)
+        has_auto = field == "source" and code != AUTO
+        allowed = ("auto, " if has_auto else "") + shown_nearest(code, self.languages)
         raise UnsupportedLanguage(
             f"{field} language {shown(code)} is not supported; supported: {allowed}", code
         )

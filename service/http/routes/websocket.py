@@ -290,6 +290,6 @@ def _id_of(values: dict[str, Any]) -> RequestId:
     if isinstance(request_id, str) and len(request_id) <= _MAX_ID_CHARACTERS:
         return request_id
     raise InvalidMessage(
-        f"id must be a number or a string of at most {_MAX_ID_CHARACTERS} characters, "
+        f"id must be a whole number or a string of at most {_MAX_ID_CHARACTERS} characters, "
         f"got {shown(request_id)}"
     )

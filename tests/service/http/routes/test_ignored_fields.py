@@ -97,6 +97,16 @@ def test_a_file_where_none_is_read_is_named(client: TestClient, path: str) -> No
     parts = multipart(**{**FIELDS, "q": ("q.txt", b"Hi.")})
     answer = client.post(path, files=parts)
     assert (answer.status_code, answer.headers[HEADER]) == (400, "q")
+    assert "q must be a text field, got a file" in answer.text
+    assert "q must be a text field" in client.post(path, files=parts, headers=STRICT).text
+
+
+def test_a_known_field_that_does_not_count_is_not_called_unknown(client: TestClient) -> None:
+    for body in ({"json": FIELDS}, {"data": {**FIELDS, "alternatives": 1}}):
+        answer = client.post("/translate?alternatives=3", headers=STRICT, **body)  # type: ignore[arg-type]
+        assert answer.status_code == 422
+        assert "unknown" not in answer.text
+        assert "query" in answer.json()["error"]
 
 
 def test_null_is_as_if_the_field_were_absent(client: TestClient) -> None:
