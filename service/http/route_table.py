@@ -17,6 +17,7 @@ from service.http.apis import (
     apertium,
     deepl,
     deepl_glossaries,
+    deepl_languages,
     deeplx,
     google,
     immersive,
@@ -59,7 +60,8 @@ PATHS = Paths(
     | {
         *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH, websocket.PATH),
         *(documents.PATH, deepl.DOCUMENT),
-        *(deepl.LANGUAGES, deepl.LANGUAGES_3, deepl.USAGE, deepl_glossaries.PAIRS),
+        *(deepl_languages.LANGUAGES, deepl_languages.LANGUAGES_3, deepl_languages.RESOURCES),
+        *(deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
         *(google.DETECT, google.LANGUAGES, openai.MODELS, apertium.PAIRS, operation.MODELS),
     },
@@ -80,7 +82,7 @@ PATHS = Paths(
     linked_below=(files.DOWNLOADS,),
     keyed=_WORK
     | {libretranslate.DETECT, libretranslate.SUGGEST, google.DETECT, google.LANGUAGES}
-    | {deepl.LANGUAGES, deepl.DOCUMENT, documents.PATH},
+    | {deepl_languages.LANGUAGES, deepl.DOCUMENT, documents.PATH},
     keyed_below=(deepl.DOCUMENT + "/",),
 )
 """All paths that are not open need a key if one is required, also those that do not exist. A
@@ -176,6 +178,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         immersive.router,
         openai.router,
         deepl.router,
+        deepl_languages.router,
         deepl.make_document_router(offer),
         deepl_glossaries.router,
         google.router,

@@ -1,4 +1,4 @@
-"""DeepL's API below /v2 and /v3: texts, languages, usage and documents.
+"""DeepL's API below /v2: texts, usage and documents.
 
 All but documents stands outside the OpenAPI document: its shapes are DeepL's, and docs/deepl.md
 describes what becomes of each field.
@@ -27,8 +27,8 @@ from service.errors import (
     shown,
 )
 from service.http.bodies import FORM, JSON
+from service.http.deepl_codes import language_codes
 from service.http.ignored_tags import IgnoredTags, parse_tags
-from service.http.language_names import language_name
 from service.http.openapi import (
     Offer,
     Schema,
@@ -45,17 +45,13 @@ from service.http.translate_request import TranslateRequest
 from service.http.translating import translate_texts
 from service.http.uploads import FileStream, read_upload, send_upload, sent_file
 from service.translation.job import AUTO, SplitSentences
-from service.translation.language.chinese import TRADITIONAL
 from service.translation.results import TranslationResult
 from service.translation.routing import shown_nearest
 from service.translation.text_work import num_characters, text_work
 
-TRANSLATE, LANGUAGES, USAGE = "/v2/translate", "/v2/languages", "/v2/usage"
-DOCUMENT, LANGUAGES_3 = "/v2/document", "/v3/languages"
+TRANSLATE, USAGE, DOCUMENT = "/v2/translate", "/v2/usage", "/v2/document"
 _REFUSED = ("style_id", "custom_instructions", "glossary_ids", "translation_memory_id")
 """Fields without which the answer would not be what is asked for."""
-_VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT"), "zh": ("ZH", "ZH-HANS")}
-"""What DeepL's clients take as a target instead of the code."""
 _WITHOUT_EFFECT = {"context", "outline_detection", "splitting_tags", "non_splitting_tags"}
 _SPLIT: dict[str, SplitSentences] = {"0": False, "1": True, "nonewlines": "nonewlines"}
 _LATENCY, _QUALITY = "latency_optimized", "quality_optimized"
@@ -120,8 +116,8 @@ class DeepLRequest(RequestModel):
             try:
                 state.dispatcher.known_language(field, code)
             except UnsupportedLanguage:
-                codes = _codes(state)[field == "target"]
-                supported = shown_nearest(code.upper(), codes, f"GET {LANGUAGES}")
+                codes = language_codes(state.dispatcher.routes)[field == "target"]
+                supported = shown_nearest(code.upper(), codes, "GET /v2/languages")
                 raise UnsupportedLanguage(
                     f"{field} language {shown(code)} is not supported; supported: {supported}", code
                 ) from None
@@ -211,19 +207,6 @@ class DocumentRequest(DeepLRequest):
             raise NotOffered(f"output_format must be {given} for a .{own} file")
 
 
-class LanguagesRequest(RequestModel):
-    """Which languages are asked for."""
-
-    type: Literal["source", "target"] = "source"
-
-
-class ResourceRequest(RequestModel):
-    """Of /v3/languages: what the languages are for; older clients call it a product."""
-
-    resource: str | None = None
-    product: str | None = None
-
-
 class DocumentKey(RequestModel):
     """The secret that belongs to a document."""
 
@@ -261,55 +244,6 @@ def _rendered(asked: TextRequest, index: int, translation: TranslationResult) ->
     if asked.model_type_used:
         rendered["model_type_used"] = asked.model_type_used
     return rendered
-
-
-@router.api_route(LANGUAGES, methods=[*READ, "POST"])
-async def languages(request: Request) -> list[dict[str, Any]]:
-    """The source languages, or with type=target the target languages."""
-    state = server_state(request)
-    asked = await read_request(request, LanguagesRequest)
-    sources, targets = _codes(state)
-    if asked.type == "source":
-        return [{"language": code, "name": language_name(code)} for code in sources]
-    return [
-        {"language": code, "name": language_name(code), "supports_formality": False}
-        for code in targets
-    ]
-
-
-def _codes(state: ServerState) -> tuple[list[str], list[str]]:
-    """DeepL's codes of the source and of the target languages; Chinese is one source."""
-    routes = state.dispatcher.routes
-    reachable = {code for reached in routes.targets.values() for code in reached}
-    codes = [code for code in routes.languages if code in reachable]
-    variants = [one for code in codes for one in _VARIANTS.get(code, (code.upper(),))]
-    sources = (code for code, reached in routes.targets.items() if reached and code != TRADITIONAL)
-    return [code.upper() for code in sources], variants
-
-
-@router.api_route(LANGUAGES_3, methods=[*READ])
-async def languages_3(request: Request) -> list[dict[str, Any]]:
-    """All languages, each with what it can be used as. Style rules and others have none."""
-    state = server_state(request)
-    asked = await read_request(request, ResourceRequest)
-    if not (resource := asked.resource or asked.product):
-        raise MissingField("Invalid request: missing resource parameter")
-    if resource not in ("translate_text", "translate_document", "glossary"):
-        return []
-    sources, targets = _codes(state)
-    names = ("tag_handling", "glossary") if state.glossaries else ("tag_handling",)
-    features = {name: {"status": "stable"} for name in names}
-    return [
-        {
-            "lang": code,
-            "name": language_name(code),
-            "status": "stable",
-            "usable_as_source": code in sources,
-            "usable_as_target": code in targets,
-            "features": features,
-        }
-        for code in dict.fromkeys([*sources, *targets])
-    ]
 
 
 @router.api_route(USAGE, methods=[*READ])

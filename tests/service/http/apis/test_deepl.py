@@ -194,6 +194,26 @@ def test_languages_of_version_3_say_what_they_can_be_used_as(client: TestClient)
     assert uses["EN-GB"] == uses["DE"] == (False, True)
     assert client.get("/v3/languages?resource=voice").json() == []
     refused(client.get("/v3/languages"), 400)
+    assert "'foo'" in refused(client.get("/v3/languages?resource=foo"), 400)
+
+
+def test_each_resource_of_version_3_tells_the_features_that_its_languages_have(
+    client: TestClient,
+) -> None:
+    resources = {
+        one["name"]: one["features"] for one in client.get("/v3/languages/resources").json()
+    }
+    auto = {"name": "auto_detection", "needs_source_support": True}
+    assert auto in resources["translate_text"]
+    for name, features in resources.items():
+        for one in client.get(f"/v3/languages?resource={name}").json():
+            for feature in features:
+                needed = [
+                    one[f"usable_as_{side}"]
+                    for side in ("source", "target")
+                    if feature.get(f"needs_{side}_support")
+                ]
+                assert (feature["name"] in one["features"]) == any(needed)
 
 
 def test_what_is_not_offered_is_refused_in_words(client: TestClient) -> None:
