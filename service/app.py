@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import functools
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -21,8 +22,9 @@ from service.http.access.caller import Access
 from service.http.access.key_ring import KeyRing
 from service.http.bodies import BodyBudget
 from service.http.document_jobs import DocumentJobs
+from service.http.head import RECORD_REFUSED
 from service.http.limits import RequestLimits
-from service.http.middleware import RequestMiddleware
+from service.http.middleware import RequestMiddleware, record_refused
 from service.http.origins import OriginRule
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.requests import IGNORED_FIELDS_HEADER
@@ -112,15 +114,17 @@ async def drain(app: FastAPI, limit_seconds: float) -> None:
     await state.models.stop()
 
 
-def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(
+    state: ServerState,
+) -> Callable[[FastAPI], AbstractAsyncContextManager[dict[str, object]]]:
     @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, object]]:
         async with contextlib.AsyncExitStack() as stack:
             for part in (state.models.running(), state.access.running()):
                 await stack.enter_async_context(part)
             await stack.enter_async_context(state.suggested.kept_current())
             await stack.enter_async_context(state.documents.running())
-            yield
+            yield {RECORD_REFUSED: functools.partial(record_refused, state, PATHS)}
         state.request_log.close()
         if state.glossaries:
             state.glossaries.close()

@@ -18,7 +18,7 @@ _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN_CHARACTERS
 EXHAUSTED = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS)
 """What the system says when the machine has no room."""
-_REJECTIONS = (401, 403, 413, 421, 429, 456, 503)
+_REJECTIONS = (401, 403, 413, 421, 429, 431, 456, 503)
 
 
 class ServiceError(Exception):

@@ -6,23 +6,26 @@ Plain ASGI, because Starlette's BaseHTTPMiddleware hides the client's disconnect
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.errors import ClientGone, NotFound, ServiceError, drop_frames
+from service.errors import ClientGone, ForeignPage, NotFound, ServiceError, drop_frames
 from service.http.error_answers import (
     DEEPL,
     DEEPL_3,
     GOOGLE,
+    SECURITY_HEADERS,
     as_service_error,
     error_response,
     unforeseen,
 )
 from service.http.exchange import Exchange
-from service.http.head import headers_of
+from service.http.head import HeaderValues, headers_of
 from service.http.origins import OriginRule
 from service.http.paths import Paths
 from service.http.request_log import ID_HEADER, RequestRecord
@@ -50,7 +53,8 @@ class RequestMiddleware:
     ) -> None:
         self._app, self._state = app, state
         self._paths, self._origins, self._metrics_port = paths, origins, metrics_port
-        self._answer: ASGIApp = CORSMiddleware(self._serve, **cors) if cors else self._serve
+        self._cors = _Cors(self._serve, **cors) if cors else None
+        self._answer: ASGIApp = self._cors or self._serve
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -66,15 +70,15 @@ class RequestMiddleware:
             del scope["state"]["exchange"]  # it has methods of an object that has the scope
         elif scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-        elif self._is_at_its_port(scope):
-            await self._serve_websocket(scope, receive, send)
         else:
-            await send({"type": "websocket.close", "code": 1000, "reason": ""})
+            await self._serve_websocket(scope, receive, send)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a websocket; one that is refused before it is accepted is answered and logged."""
         headers, path = headers_of(scope), scope["path"]
         try:
+            if not self._is_at_its_port(scope):
+                raise NotFound("not found on this port")
             self._origins.check(scope, headers, is_open=False)
             await self._app(scope, receive, send)
         except ServiceError as error:
@@ -82,7 +86,9 @@ class RequestMiddleware:
             self._count(error)
             record = RequestRecord.of(scope, headers, self._paths.rules(path).label)
             record.status = error.status
-            await error_response(error, record.request_id, path)(scope, receive, send)
+            answer = error_response(error, record.request_id, path)
+            answer.raw_headers += [(ID_HEADER, record.request_id.encode()), *SECURITY_HEADERS]
+            await answer(scope, receive, send)
             self._state.request_log.enter(record)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,6 +98,9 @@ class RequestMiddleware:
         try:
             caller = self._state.access.caller(scope)
             self._check(scope, exchange, caller.client.name)
+            if self._cors is not None and _is_preflight(scope, exchange.headers):
+                await self._cors.answer_preflight(scope, receive, exchange.send)
+                return
             if not rules.is_open:
                 scope["state"]["caller"] = caller
             if not (rules.is_open or self._state.access.is_open):
@@ -147,6 +156,35 @@ class RequestMiddleware:
         if scope["server"][1] == self._metrics_port:
             return path == _METRICS or path.startswith(_PROBES)
         return path != _METRICS
+
+
+class _Cors(CORSMiddleware):
+    """Lets preflights through, so that they are checked and recorded as other requests."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.simple_response(scope, receive, send, Headers(scope=scope))
+
+    async def answer_preflight(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Raises ForeignPage."""
+        answer = self.preflight_response(Headers(scope=scope))
+        if answer.status_code != HTTPStatus.OK:
+            raise ForeignPage(f"{bytes(answer.body).decode()} (setting cors_origins)")
+        await answer(scope, receive, send)
+
+
+def record_refused(
+    state: ServerState, paths: Paths, error: ServiceError, request_id: str, path: str
+) -> None:
+    """Record a request that was refused before the app got it."""
+    if error.is_rejection:
+        state.metrics.count_rejected(error.code)
+    record = RequestRecord(request_id, "GET", paths.rules(path).label, status=error.status)
+    state.request_log.enter(record)
+
+
+def _is_preflight(scope: Scope, headers: HeaderValues) -> bool:
+    asks = b"origin" in headers and b"access-control-request-method" in headers
+    return asks and scope["method"] == "OPTIONS"
 
 
 def _tidy(path: str) -> str:

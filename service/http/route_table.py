@@ -8,11 +8,13 @@ from typing import Any
 
 from fastapi import FastAPI
 from pydantic_core import to_json
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from service.errors import NotFound, shown
 from service.http.apis import (
     apertium,
     deepl,
@@ -150,11 +152,19 @@ async def _answer_document(request: Request) -> Response:
     return Response(to_json(document), media_type=JSON)
 
 
+async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    """Starlette would close a websocket without a reason. Raises NotFound or HTTPException."""
+    if scope["type"] == "websocket":
+        raise NotFound(f"WS {shown(scope['path'])}: not found")
+    raise HTTPException(404)
+
+
 def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> None:
     """Add every route to the app.
 
     `has_metrics`: whether /metrics has no port of its own.
     """
+    app.router.default = _not_found
     pairs = state.dispatcher.routes.direct_pairs
     offer = Offer(state.limits, state.dispatcher.routes.languages, state.models.names)
     if state.models.may_change:

@@ -7,7 +7,6 @@ Other slow clients and connections per address are a proxy's work: deploy/nginx.
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import sys
 import time
@@ -18,16 +17,22 @@ import httptools
 from uvicorn import Config
 from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.exceptions import ProtocolError
 from websockets.frames import CTRL_OPCODES, CloseCode, Frame, Opcode
+from websockets.http11 import Response
 from websockets.server import ServerProtocol
+from websockets.typing import StatusLike
 
 from service.errors import HeadTooLarge, InvalidHttp, ServiceError, drop_frames, shown
 from service.http.error_answers import SECURITY_HEADERS, error_response, unexpected_error
-from service.http.head import CONNECTION_LOST
+from service.http.head import CONNECTION_LOST, RECORD_REFUSED
 
 MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100
@@ -37,7 +42,6 @@ _LINGER_SECONDS = 2.0
 """Closing a connection while the client sends would reset it and lose the last answer."""
 MOST_UNREAD_SECONDS = 60.0
 """Time in which a client takes 48 KiB of an answer that it does not read as fast as it comes."""
-_logger = logging.getLogger(__name__)
 
 
 class _EndsForSlowReaders(asyncio.Protocol):
@@ -129,6 +133,9 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
         if not self._wants_other_protocol:
             super().on_headers_complete()
 
+        if self.scope["http_version"] == "1.0" and self.cycle is not None:
+            self.cycle.__class__ = _UnframedCycle
+
     def on_message_complete(self) -> None:
         self._is_in_head = True
         if not self._wants_other_protocol:
@@ -190,9 +197,9 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
     def _refuse(self, error: ServiceError) -> None:
         """Close the connection, with an answer unless the client would take it for another's."""
         self._is_refused = True
-        request_id = secrets.token_hex(16)
-        facts = {"request_id": request_id, "status": error.status, "code": error.code}
-        _logger.info("a connection was refused", extra=facts)
+        request_id, path = secrets.token_hex(16), self.url.partition(b"?")[0].decode("latin-1")
+        if record := self.app_state.get(RECORD_REFUSED):
+            record(error, request_id, path)
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             if self.pipeline or cycle.response_started or not cycle.more_body:
@@ -200,11 +207,27 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
                 return
             cycle.disconnected = True  # its body is malformed: the app waits for no more of it
             cycle.message_event.set()
-        response = error_response(error, request_id, self.url.partition(b"?")[0].decode("latin-1"))
+        response = error_response(error, request_id, path)
         response.headers.update({"x-request-id": request_id, "connection": "close"})
         headers = [*self.server_state.default_headers, *SECURITY_HEADERS, *response.raw_headers]
         head = STATUS_LINE[error.status] + b"".join(b"%b: %b\r\n" % one for one in headers)
         _end_with(self.transport, self.loop, head + b"\r\n" + bytes(response.body))
+
+
+class _UnframedCycle(RequestResponseCycle):
+    """A request by HTTP/1.0, which has no chunks (RFC 9112, 6.1): the end of the connection is that
+    of an answer without a length."""
+
+    is_unframed = False
+
+    async def send(self, message: ASGISendEvent) -> None:
+        if message["type"] == "http.response.start":
+            names = {name.lower() for name, _ in message.get("headers", ())}
+            if b"content-length" not in names:
+                self.is_unframed, self.chunked_encoding = True, False
+        elif message["type"] == "http.response.body" and self.is_unframed:
+            self.expected_content_length = len(message.get("body", b""))
+        await super().send(message)
 
 
 class _PipelineFlow(FlowControl):
@@ -269,6 +292,12 @@ class _BoundedConnection(ServerProtocol):
     which the event loop reads at once, takes half a second."""
 
     _second = _num_small = 0
+
+    def reject(self, status: StatusLike, text: str) -> Response:
+        """Names the only version (RFC 6455, 4.4)."""
+        refusal = super().reject(status, text)
+        refusal.headers["Sec-WebSocket-Version"] = "13"
+        return refusal
 
     def recv_frame(self, frame: Frame) -> None:
         second = int(time.monotonic())

@@ -209,6 +209,8 @@ def test_only_an_allowed_page_may_ask_for_permission_and_read_answers_and_refusa
         for _ in range(3):
             asked = client.options("/translate", headers={**origin, **PREFLIGHT})
             assert asked.status_code == 200
+            assert asked.headers["X-Request-ID"]
+            assert asked.headers["Vary"].count("Origin") == 1
             for name in ("authorization", "content-type"):
                 assert name in asked.headers["Access-Control-Allow-Headers"]
         answers = [client.post("/translate", json=FIELDS, headers=origin) for _ in range(2)]
@@ -224,8 +226,13 @@ def test_only_an_allowed_page_may_ask_for_permission_and_read_answers_and_refusa
         for other in ("https://other.example", "null"):
             asked = client.options("/translate", headers={"Origin": other, **PREFLIGHT})
             answer = client.post("/translate", json=FIELDS, headers={"Origin": other})
-            assert (asked.status_code, answer.status_code) == (400, 403)
+            assert (asked.status_code, answer.status_code) == (403, 403)
+            assert asked.json()["code"] == answer.json()["code"] == "foreign_page"
             assert "Access-Control-Allow-Origin" not in asked.headers.keys() | answer.headers.keys()
+        counts = client.get("/metrics").text
+        asked_of = 'dragoman_requests_total{endpoint="/translate",outcome='
+        assert f'{asked_of}"ok"}} 5.0' in counts
+        assert f'{asked_of}"rejected"}} 5.0' in counts
     with client_of() as closed:
         asked = closed.options("/translate", headers={**origin, **PREFLIGHT})
         assert (asked.status_code, asked.json()["code"]) == (403, "foreign_page")

@@ -323,7 +323,7 @@ def test_an_ordinary_message_in_fragments_with_pings_between_is_answered(
         (["Content-Length: 5"], "/translate/stream", 400),
         (["Sec-WebSocket-Key: again"], "/translate/stream", 400),
         (["Origin: https://foreign.example"], "/translate/stream", 403),
-        ([], "/nowhere", 403),
+        ([], "/nowhere", 404),
     ],
 )
 def test_a_handshake_that_fails_is_answered_and_its_connection_closed(
@@ -366,3 +366,68 @@ def test_a_server_with_clients_that_neither_read_nor_send_ends(tmp_path: Path) -
         until(lambda: 'dragoman_running{model="fake"} 0.0' in server.get("/metrics").text)
         assert server.terminate() == 0
         assert close_code_of(read_to_end(idle)) == 1012
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/translate", BODY),
+        (
+            "/v1/chat/completions",
+            b'{"model": "en-de", "stream": true, "messages": [{"role": "user", "content": "abc"}]}',
+        ),
+    ],
+)
+def test_a_stream_by_http_1_0_has_no_chunks_and_ends_with_the_connection(
+    server: ServerProcess, path: str, body: bytes
+) -> None:
+    start = f"POST {path} HTTP/1.0\r\nContent-Type: application/json\r\n".encode()
+    events = b"Accept: text/event-stream\r\nConnection: keep-alive\r\n"
+    with server.connect() as client:
+        client.sendall(start + events + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        received = read_to_end(client)
+    told, _, content = received.partition(b"\r\n\r\n")
+    assert b"chunked" not in told.lower()
+    assert b"connection: close" in told.lower()
+    assert content.startswith((b"event: ", b"data: "))
+    assert content.endswith(b"\n\n")
+    assert b"ABC" in content
+
+
+def test_what_never_was_a_request_is_counted_and_logged(tmp_path: Path) -> None:
+    process = ServerProcess(tmp_path / "log")
+    for sent in (b"nonsense\r\n\r\n", LIVE + b"a:b\r\n" * 101 + b"\r\n"):
+        with process.connect() as client:
+            exchange(client, sent)
+    with process.connect() as client:
+        counts = exchange(client, b"GET /metrics HTTP/1.1\r\nHost: test\r\n" + LAST).decode()
+    process.end()
+    requests = re.findall(r'dragoman_requests_total{endpoint="[^"]+",outcome="(\w+)"} (.+)', counts)
+    assert {("client_error", "1.0"), ("rejected", "1.0")} <= {*requests}
+    assert 'dragoman_rejected_total{reason="head_too_large"} 1.0' in counts
+    logged = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert {400, 431} <= {line.get("status") for line in logged if line["event"] == "request"}
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "told"),
+    [
+        ("/translate", None, b"404"),
+        ("/nowhere", None, b"404"),
+        ("/translate/stream", b"Sec-WebSocket-Version: 12", b"Sec-WebSocket-Version: 13"),
+    ],
+)
+def test_a_handshake_that_leads_nowhere_says_why(
+    server: ServerProcess, path: str, header: bytes | None, told: bytes
+) -> None:
+    sent = handshake(path=path)
+    if header is not None:
+        sent = re.sub(rb"Sec-WebSocket-Version: \d+", header, sent)
+    with server.connect() as client:
+        received = exchange(client, sent)
+    start, _, body = received.partition(b"\r\n\r\n")
+    assert told in start
+    if header is None:
+        assert json.loads(body)["code"] == "not_found"
+        assert b"x-request-id" in start.lower()
+        assert b"x-frame-options" in start.lower()
