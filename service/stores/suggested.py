@@ -115,10 +115,12 @@ class SuggestedTranslations:
                 pair, suggestion = found
                 if probe.is_escaped:
                     suggestion = html.escape(suggestion, quote=False)
+                best = adapted(text, suggestion)
+                others = (result.text, *result.alternatives)
                 return dataclasses.replace(
                     result,
-                    text=adapted(text, suggestion),
-                    alternatives=[result.text, *result.alternatives],
+                    text=best,
+                    alternatives=[other for other in others if other != best],
                     suggestion=SuggestionDetail(pair.text, pair.text == text),
                 )
         return result

@@ -64,6 +64,24 @@ def test_only_an_approved_suggestion_is_the_answer_until_it_is_removed(
     until(lambda: post(server, "/translate", **FIELDS).json() == {"translatedText": "HI."})
 
 
+def test_no_alternative_is_the_suggestion_again(serve: Serve, tmp_path: Path) -> None:
+    server, path = serve(suggestions=True), tmp_path / "server.db"
+    for text in ("HI.", "HI.*"):
+        post(server, "/suggest", **{**SUGGESTED, "s": text})
+    for number, text, others in (("1", "HI.", ["HI.*"]), ("2", "HI.*", ["HI."])):
+        run(path, "approve", number)
+
+        def answer() -> dict[str, object]:
+            found: dict[str, object] = post(
+                server, "/translate", **FIELDS, details=True, alternatives=1
+            ).json()
+            return found
+
+        until(lambda: "suggestion" in json.dumps(answer()))
+        until(lambda text=text: answer()["translatedText"] == text)
+        assert answer()["alternatives"] == others
+
+
 MEMORY = """Tom & Jerry\tTom & Anna
 the house\tdas Haus
 <b0>Open</b0> it\t<b0>Öffne</b0> es
