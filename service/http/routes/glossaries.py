@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from service.errors import InvalidField, MissingField, shown
+from service.errors import MissingField
 from service.http.accept import accepted
 from service.http.bodies import (
     JSON,
@@ -31,10 +31,9 @@ from service.http.request_fields import (
     parse_terms,
     terms_schema,
 )
+from service.http.requests import IGNORED_FIELDS_HEADER
 from service.http.routers import described_router, with_heads
 from service.http.state import ServerState, server_state
-from service.stores.api_key import Owner
-from service.stores.glossaries import GlossaryStore
 from service.stores.glossary_files import CSV, TSV, read_entries, write_entries
 from service.stores.glossary_rows import MAX_ENTRIES, StoredGlossary
 from service.translation.glossary import GlossaryEntry
@@ -134,16 +133,18 @@ async def get_glossary(request: Request, name: str) -> Response:
 
 
 async def put_glossary(request: Request, name: str) -> Response:
-    """Store a glossary under this name, in place of one that there is."""
+    """Store a glossary under this name, in place of one that there is. Another name in the body
+    does not count."""
     state = server_state(request)
     store = state.glossary_store
     description, entries = await _read(request, state)
     source, target = state.direct_pair(description.source, description.target)
     owner = request.state.caller.owner
-    await run_in_threadpool(_require_same_name, store, name, description.name, owner)
     found, is_new = await asyncio.to_thread(store.replace, name, source, target, entries, owner)
     answer = GlossaryDescription.model_validate(found)
-    return Response(to_json(answer), 201 if is_new else 200, media_type=JSON)
+    has_other_name = description.name not in ("", found.name)
+    headers = {IGNORED_FIELDS_HEADER: "name"} if has_other_name else {}
+    return Response(to_json(answer), 201 if is_new else 200, headers, media_type=JSON)
 
 
 async def remove_glossary(request: Request, name: str) -> None:
@@ -162,15 +163,6 @@ async def _read(request: Request, state: ServerState) -> tuple[_Description, lis
     description = _Description.validated(query, is_json=False)
     text = decode_text(body)
     return description, await asyncio.to_thread(read_entries, text, media_type or CSV)
-
-
-def _require_same_name(store: GlossaryStore, name: str, given: str, owner: Owner) -> None:
-    """Raises InvalidField if the body names another glossary than the path, which has its name or
-    id."""
-    if given not in ("", name) and not any(
-        one.id == name and one.name == given for one in store.all(owner)
-    ):
-        raise InvalidField(f"name must be that of the path, {shown(name)}, got {shown(given)}")
 
 
 def _parse_whole(body: bytes, limits: RequestLimits) -> _Whole:

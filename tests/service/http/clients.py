@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,7 @@ def client_of(runner: FakeRunner | None = None, **settings: Any) -> TestClient:
 def routes_of(app: FastAPI) -> list[tuple[str, str]]:
     """Method and path of every route; WS for a websocket."""
     return sorted(
-        (method, route.path)
+        (method, re.sub(r":\w+}", "}", route.path))
         for route in iter_route_contexts(app.routes)
         if route.path is not None
         for method in route.methods or {"WS"}
