@@ -9,6 +9,8 @@ from starlette.types import Scope
 
 CONNECTION_LOST = "dragoman.connection_lost"
 """The ASGI extension of our own server: a future that is done once the connection is lost."""
+FORWARDED_PREFIX = b"x-forwarded-prefix"
+"""The header of a proxy that removes the beginning of paths."""
 RECORD_REFUSED = "dragoman.record_refused"
 """The state of the app's lifespan that is a function for requests that our own server refuses."""
 HeaderValues = Mapping[bytes, bytes]

@@ -7,15 +7,17 @@ Other slow clients and connections per address are a proxy's work: deploy/nginx.
 from __future__ import annotations
 
 import asyncio
+import functools
 import secrets
 import sys
 import time
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import httptools
 from uvicorn import Config
 from uvicorn._types import ASGISendEvent
+from uvicorn.middleware.proxy_headers import _TrustedHosts
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
@@ -32,7 +34,7 @@ from websockets.typing import StatusLike
 
 from service.errors import HeadTooLarge, InvalidHttp, ServiceError, drop_frames, shown
 from service.http.error_answers import SECURITY_HEADERS, error_response, unexpected_error
-from service.http.head import CONNECTION_LOST, RECORD_REFUSED
+from service.http.head import CONNECTION_LOST, FORWARDED_PREFIX, RECORD_REFUSED
 
 MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100
@@ -73,8 +75,9 @@ class _EndsForSlowReaders(asyncio.Protocol):
 
 class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
     """Refuses a head that is too large with 431 and one that is malformed with 400, in the format
-    of the path's API. Ignores trailers, and ends a connection that sends them without end. Reads
-    nothing while a request waits for the answer of the one before it."""
+    of the path's API. Believes X-Forwarded-Prefix only of trusted proxies. Ignores trailers, and
+    ends a connection that sends them without end. Reads nothing while a request waits for the
+    answer of the one before it."""
 
     url = b""
     _is_refused = False
@@ -89,6 +92,8 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = _PipelineFlow(transport, self.pipeline)
         self._extensions = {CONNECTION_LOST: self.loop.create_future()}
+        peer = self.client[0] if self.client else None
+        self._is_trusted = peer in _trusted(tuple(self.config.forwarded_allow_ips or ()))
         seconds, end = self.timeout_keep_alive, self.timeout_keep_alive_handler
         self.timeout_keep_alive_task = self.loop.call_later(seconds, end)
 
@@ -118,7 +123,8 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
         self._num_headers += 1
         if self._num_headers > MAX_HEADERS:
             raise _too_large(f"{MAX_HEADERS} headers")
-        if self._is_in_head:  # else it is a trailer
+        is_believed = self._is_trusted or name.lower() != FORWARDED_PREFIX
+        if is_believed and self._is_in_head:  # else it is a trailer
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -315,6 +321,11 @@ def _end_with(transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, dat
     transport.write(data)
     transport.write_eof()
     loop.call_later(_LINGER_SECONDS, transport.abort)
+
+
+@functools.cache
+def _trusted(proxies: Sequence[str]) -> _TrustedHosts:
+    return _TrustedHosts([*proxies])
 
 
 def _is_utf_8(data: bytes) -> bool:

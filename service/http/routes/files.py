@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from service.http.head import FORWARDED_PREFIX
 from service.http.openapi import (
     WITH_ACCESS,
     WITH_BODY,
@@ -90,8 +91,8 @@ async def download(request: Request, name: str) -> Response:
 
 def path_prefix(request: Request) -> str:
     """What stands before this server's paths: a proxy that removes it from them names it in
-    X-Forwarded-Prefix."""
-    forwarded = request.headers.get("x-forwarded-prefix", "").rstrip("/")
+    X-Forwarded-Prefix, which our own server takes from trusted ones only."""
+    forwarded = request.headers.get(FORWARDED_PREFIX.decode(), "").rstrip("/")
     own: str = request.scope.get("root_path", "").rstrip("/")
     return forwarded if _PREFIX.fullmatch(forwarded) else own
 

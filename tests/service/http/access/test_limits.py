@@ -300,6 +300,15 @@ def test_forwarded_addresses_count_only_from_trusted_proxies(serve: Serve) -> No
     assert spoofed == [200, 429, 429]  # only the last entry is the proxy's own
 
 
+def test_a_forwarded_prefix_counts_only_from_trusted_proxies(serve: Serve) -> None:
+    for trusted, is_believed in (((), False), (("10.0.0.0/8",), False), (("127.0.0.1",), True)):
+        server = serve(trusted)
+        document = httpx.get(
+            f"{server.url}/openapi.json", headers={"X-Forwarded-Prefix": "/mt"}
+        ).json()
+        assert (document.get("servers") == [{"url": "/mt"}]) == is_believed
+
+
 @pytest.mark.parametrize(
     ("message", "code"),
     [
