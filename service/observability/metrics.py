@@ -105,6 +105,22 @@ def not_ready(models: Iterable[str]) -> Metric:
     return family
 
 
+def ready_models(told: Iterable[Metric]) -> Iterator[str]:
+    """The models that have the gauge `ready` in these metrics."""
+    for family in told:
+        if family.name == _PREFIX + "ready":
+            yield from (sample.labels["model"] for sample in family.samples)
+
+
+def restarts(models: Iterable[str]) -> Metric:
+    """One more of `engine_restarts_total` for each of these models."""
+    name = "engine_restarts_total"
+    family = CounterMetricFamily(_PREFIX + name, _MODEL_COUNTERS[name][0], labels=["model"])
+    for model in models:
+        family.add_metric([model], 1.0)
+    return family
+
+
 class _DroppedLines(Collector):
     """Counts the dropped lines of the log; reads their number when it is scraped."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from prometheus_client import Metric
 
 from service.observability.merging import kept, summed
-from service.observability.metrics import not_ready
+from service.observability.metrics import not_ready, ready_models, restarts
 from service.processes.messages import FamilyFields, family_of
 
 ANSWER_SECONDS = 2.0
@@ -31,8 +31,10 @@ class GatheredMetrics:
         """What stays of those that have ended."""
 
     def end(self, name: str) -> None:
-        """The process of this name has ended."""
-        self._ended = kept([self._ended, self._told.pop(name, [])])
+        """The process of this name has ended. Of an engine this counts for each of its models."""
+        told = self._told.pop(name, [])
+        lost = {*self._models(), *ready_models(told)} if name in self._engines else ()
+        self._ended = kept([self._ended, told, [restarts(lost)]])
 
     async def render(self, asks: Asks, own: Mapping[str, Sequence[Metric]]) -> bytes:
         """Prometheus' text format. `asks`: of the others; `own`: metrics of this process."""

@@ -1,0 +1,45 @@
+"""What stays of processes that have ended, and what their ends count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from prometheus_client import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from service.observability.metrics import ENGINE_GAUGES, Metrics
+from service.processes.gathered_metrics import GatheredMetrics
+
+
+@pytest.mark.parametrize(
+    ("ends", "knows", "expected"),
+    [
+        (["engine-0"], ["a"], {"a": 1.0, "b": 1.0}),
+        (["engine-0"], [], {"a": 0.0, "b": 1.0}),
+        (["engine-0", "engine-0", "engine-1"], ["a"], {"a": 3.0, "b": 1.0}),
+        (["front-end-0", "hub"], ["a"], {"a": 0.0, "b": 0.0}),
+    ],
+)
+async def test_each_end_of_an_engine_process_is_a_restart_of_its_models(
+    ends: Sequence[str], knows: Sequence[str], expected: dict[str, float]
+) -> None:
+    """The first engine has told that it has b in memory, and a not any more."""
+    metrics = Metrics()
+    metrics.of_model("a")
+    metrics.of_model("b").watch_engine(lambda: dict.fromkeys(ENGINE_GAUGES, 1.0), 1)
+    gathered = GatheredMetrics(["engine-0", "engine-1"], lambda: knows)
+    told: list[Metric] = [*metrics.registry.collect()]
+    gathered._told = {"engine-0": told, "front-end-0": told}
+    for name in ends:
+        gathered.end(name)
+    gathered._told.clear()
+    page = (await gathered.render({}, {"own": told if "engine-0" not in ends else []})).decode()
+    families = text_string_to_metric_families(page)
+    found = {
+        sample.labels["model"]: sample.value
+        for family in families
+        for sample in family.samples
+        if sample.name == "dragoman_engine_restarts_total"
+    }
+    assert found == expected
