@@ -15,9 +15,17 @@ from service.commands.process import described
 from service.settings import DEVICE_PATTERN
 
 PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
-DIRECTORY = click.Path(file_okay=False, path_type=Path)
-MODEL = click.Path(path_type=Path)
-FILE_PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+class GivenPath(click.Path):
+    """A path; an empty one would be the current directory."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        if value == "":
+            self.fail("a path must not be empty", param, context)
+        return super().convert(value, param, context)
 
 
 class Device(click.ParamType[str]):
@@ -47,7 +55,7 @@ class Size(click.ParamType[int]):
             self.fail(f"{value!r} is not a size, such as 500MB or 4GiB", param, context)
 
 
-class CheckpointName(click.Path):
+class CheckpointName(GivenPath):
     """A checkpoint's directory, or the name of a bundled one, as of `serve --model`."""
 
     name = "checkpoint"
@@ -98,6 +106,9 @@ def require_readable(path: Path, *, may_be_stream: bool = True) -> None:
         raise ValueError(f"{path}: it is not a regular file")
 
 
+DIRECTORY = GivenPath(file_okay=False, path_type=Path)
+MODEL = GivenPath(path_type=Path)
+FILE_PATH = GivenPath(dir_okay=False, path_type=Path)
 CHECKPOINT = CheckpointName()
 DEVICES = Device()
 SIZE = Size()

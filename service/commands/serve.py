@@ -73,7 +73,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     """
     end_at_once_on_sigterm()
     with without_collection():
-        run = _made({name: value for name, value in flags.items() if value})
+        run = _made({name: value for name, value in flags.items() if value not in (None, ())})
     raise SystemExit(run())
 
 
@@ -183,7 +183,7 @@ def _listeners(settings: Settings, count: int = 1) -> list[list[socket.socket]]:
     own += [_bind(host, port, is_shared=True) for _ in range(count - 1)]
     metrics = []
     if settings.metrics_port is not None:
-        metrics.append(_bind(settings.metrics_host, settings.metrics_port))
+        metrics.append(_bind(settings.metrics_host, settings.metrics_port, "metrics-port"))
     return [[one, *metrics] for one in own]
 
 
@@ -212,8 +212,9 @@ def _with_own_name(settings: Settings, listener: socket.socket) -> Settings:
     return settings.model_copy(update={"allowed_hosts": (settings.host.lower(),)})
 
 
-def _bind(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
-    """A listening socket; a port in use fails before the server starts, unless both share it."""
+def _bind(host: str, port: int, setting: str = "port", *, is_shared: bool = False) -> socket.socket:
+    """A listening socket; a port in use fails before the server starts, unless both share it.
+    `setting`: the one that takes another port."""
     from service.server import listening_socket
 
     try:
@@ -221,7 +222,7 @@ def _bind(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
         return listening_socket(address, family, is_shared=is_shared)
     except OSError as error:
         reason, *_ = (error.strerror or str(error)).split(" (while ")  # Python adds the address
-        hint = "; --port takes another" if error.errno == errno.EADDRINUSE else ""
+        hint = f"; --{setting} takes another" if error.errno == errno.EADDRINUSE else ""
         fail(f"cannot listen on {host} port {port}: {reason}{hint}")
     except ValueError as error:  # no host name, or the system cannot share ports
         fail(f"cannot listen on {host} port {port}: {error}")

@@ -15,7 +15,14 @@ import click
 from tqdm import tqdm
 
 from model.checkpoint.bundled import BUNDLED_NAMES
-from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE, require_readable
+from service.commands.arguments import (
+    DEVICES,
+    MODEL,
+    PRECISIONS,
+    TEXT_FILE,
+    GivenPath,
+    require_readable,
+)
 from service.commands.corpora import CorpusOptions, corpus_options, translate_corpus_file
 from service.commands.process import Failures, importing
 from service.commands.text_files import Output, TextFileError, TextReader, are_small
@@ -45,7 +52,7 @@ def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tu
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, type=GivenPath(path_type=Path))
 @click.option(
     "--from",
     "source",
@@ -92,7 +99,7 @@ def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tu
 @click.option(
     "-o",
     "--output",
-    type=click.Path(allow_dash=True),
+    type=GivenPath(allow_dash=True),
     default="-",
     help="File to write to; it keeps what was translated before an error. Or a directory, for a "
     "file of its own from each of FILES; one that ends in / is made.",

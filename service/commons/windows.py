@@ -130,12 +130,15 @@ def _connect(url: str) -> tuple[WindowStorage, ConnectionPool]:
         from redis.asyncio import ConnectionPool
     except ImportError as error:
         raise ValueError("it needs dragoman[redis]") from error
-    pool = ConnectionPool.from_url(
-        url,
-        max_connections=_MAX_CONNECTIONS,
-        socket_timeout=_REDIS_SECONDS,
-        socket_connect_timeout=_REDIS_SECONDS,
-    )
+    try:
+        pool = ConnectionPool.from_url(
+            url,
+            max_connections=_MAX_CONNECTIONS,
+            socket_timeout=_REDIS_SECONDS,
+            socket_connect_timeout=_REDIS_SECONDS,
+        )
+    except ValueError:  # it may show a part of the password
+        raise ValueError("the URL is malformed; %2F is / in a password") from None
     storage = RedisStorage(
         "async+redis://",
         wrap_exceptions=True,

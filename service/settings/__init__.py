@@ -6,21 +6,15 @@ what wires a process reads this record; everything else gets plain values.
 
 from __future__ import annotations
 
-import ipaddress
 import os
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    BeforeValidator,
     ByteSize,
-    DirectoryPath,
     Field,
-    FilePath,
     SecretStr,
-    field_validator,
     model_validator,
 )
 from pydantic.fields import FieldInfo
@@ -34,26 +28,32 @@ from pydantic_settings import (
 )
 
 from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
-from model.decoding.sentence import LEAST_SOURCE_TOKENS
+from service.settings.values import (
+    HEADERS,
+    NOT_CUT_TO_NOTHING,
+    SEPARATED,
+    GivenDirectory,
+    GivenFile,
+    GivenPath,
+    HostNames,
+    Names,
+    Networks,
+    Origins,
+    Url,
+)
 
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
-_HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}")
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]{1,255}")
 DEVICE_PATTERN = r"^(auto|cpu|cuda(:\d{1,3}(,\d{1,3})*)?)$"
+_NEEDS = {
+    "api_keys": "database",
+    "suggestions": "database",
+    "preload": "models_dir",
+    "metrics_host": "metrics_port",
+    "otlp_headers": "otlp_endpoint",
+}
+"""What has no effect without another setting."""
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
 LogFormat = Literal["auto", "json", "text"]
-
-
-def _separated(value: object) -> object:
-    """The parts of "a, b", or of several such strings."""
-    texts = [value] if isinstance(value, str | Path) else value
-    if not isinstance(texts, list | tuple):
-        return value
-    parts = [part.strip() for text in texts for part in str(text).split(",")]
-    return list(filter(None, parts))
-
-
-_Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)]
 
 
 class _Described(BaseSettings):
@@ -74,21 +74,19 @@ class Settings(_Described):
         env_prefix="DRAGOMAN_", frozen=True, use_attribute_docstrings=True
     )
 
-    config: FilePath | None = None
+    config: GivenFile | None = None
     """TOML file with settings, under the same names: max_slots = 32."""
-    secrets_dir: DirectoryPath | None = None
+    secrets_dir: GivenDirectory | None = None
     """Directory of files with a setting each, such as dragoman_otlp_headers."""
-    model: Annotated[
-        tuple[Path, ...], Field(min_length=1), NoDecode, BeforeValidator(_separated)
-    ] = BUNDLED
+    model: Annotated[tuple[Path, ...], Field(min_length=1), NoDecode, SEPARATED] = BUNDLED
     """Models to serve: bundled names, checkpoint directories, or models to import (a directory, an
     archive or a Hub id). Separate several with commas."""
-    models_dir: DirectoryPath | None = None
+    models_dir: GivenDirectory | None = None
     """Directory of models that are loaded on demand. Without the setting model, no other is served;
     without both, ~/.local/share/dragoman/models beside the bundled ones."""
     memory_limit: ByteSize = ByteSize(0)
     """Memory for all models together, such as 4GiB, on each device. 0: a part of what is free."""
-    preload: _Names = ()
+    preload: Names = ()
     """Models of the directory that always stay in memory, separated by commas."""
     host: str = "127.0.0.1"
     """Address to listen on; 0.0.0.0 lets other machines in, :: those with IPv6."""
@@ -139,7 +137,7 @@ class Settings(_Described):
     """Hypotheses of a model at the same time; a beam of 4 takes 4. 0: enough for max_slots."""
     gpu_share: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Share of each GPU's memory that the server may take."""
-    max_source_tokens: Annotated[int, Field(ge=0, le=65536)] = 0
+    max_source_tokens: Annotated[int, Field(ge=0, le=65536), NOT_CUT_TO_NOTHING] = 0
     """Tokens of a sentence, at least 16; longer sentences are cut. 0: the checkpoint's own limit,
     at most 128."""
     max_target_tokens: Annotated[int, Field(ge=16, le=65536)] = 256
@@ -158,7 +156,7 @@ class Settings(_Described):
     """Characters to translate in a file."""
     max_documents: Annotated[int, Field(ge=1, le=10**5)] = 64
     """Files that wait or are in work; beyond that 503, and 429 for a client with three quarters."""
-    documents_dir: Path | None = None
+    documents_dir: GivenPath | None = None
     """Directory for files and their translations, for this server alone. Without it they are
     temporary and end with the server."""
     max_documents_bytes: Annotated[int, Field(ge=4096, le=2**50)] = 536_870_912
@@ -186,14 +184,14 @@ class Settings(_Described):
     """Time to finish running work after SIGTERM."""
     max_streams: Annotated[int, Field(ge=1, le=10**6)] = 64
     """Requests in progress on one websocket."""
-    cors_origins: _Names = ()
+    cors_origins: Origins = ()
     """Origins whose web pages may use the server too, such as https://example.org, separated by
     commas; * allows every page."""
-    allowed_hosts: _Names = ()
+    allowed_hosts: HostNames = ()
     """Host names of the server, such as translate.example.org, separated by commas; * allows any.
     localhost, host and IP addresses are always allowed, and others too unless the server is on a
     loopback address or this is set."""
-    database: Path | None = None
+    database: GivenPath | None = None
     """SQLite file for API keys, glossaries and suggestions, made if it is missing."""
     max_glossaries: Annotated[int, Field(ge=0, le=10**6)] = 100
     """Stored glossaries of an API key, or of all clients without keys. 0: no limit."""
@@ -211,7 +209,7 @@ class Settings(_Described):
     limits_url: SecretStr | None = None
     """Redis in which several servers count the limits of a minute together, such as
     redis://localhost:6379/0. Needs dragoman[redis]."""
-    trusted_proxies: _Names = ()
+    trusted_proxies: Networks = ()
     """Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed,
     separated by commas, such as 10.0.0.0/8."""
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
@@ -233,10 +231,10 @@ class Settings(_Described):
     """critical, error, warning, info or debug. Texts are never logged."""
     log_format: LogFormat = "auto"
     """text, json, or auto: text on a terminal, otherwise json."""
-    otlp_endpoint: str | None = None
+    otlp_endpoint: Url | None = None
     """Where to send traces by OTLP over HTTP, such as http://localhost:4318/v1/traces. Needs
     dragoman[otel]."""
-    otlp_headers: SecretStr | None = None
+    otlp_headers: Annotated[SecretStr | None, HEADERS] = None
     """Headers for the traces, name=value separated by commas."""
 
     @property
@@ -268,53 +266,39 @@ class Settings(_Described):
             files.append(InitSettingsSource(settings_cls, _read_toml(Path(config))))
         return init_settings, env_settings, *files
 
-    @field_validator("cors_origins")
-    @classmethod
-    def _an_origin_has_no_path(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
-        for origin in origins:
-            if origin != "*" and not _ORIGIN.fullmatch(origin):
-                raise ValueError(f"an origin must be * or like https://example.org, not {origin!r}")
-        return origins
+    @model_validator(mode="after")
+    def _what_has_an_effect_has_what_it_needs(self) -> Self:
+        for name, needed in _NEEDS.items():
+            if self._is_changed(name) and not getattr(self, needed):
+                value = f" {self.api_keys}" if name == "api_keys" else ""
+                raise ValueError(f"{name}{value} needs the setting {needed}")
+        return self
 
-    @field_validator("allowed_hosts")
-    @classmethod
-    def _a_host_is_a_name(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
-        for host in hosts:
-            if host != "*" and not _HOST_NAME.fullmatch(host):
-                raise ValueError(f"a host must be * or like translate.example.org, not {host!r}")
-        return hosts
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _a_proxy_is_an_address_or_a_network(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
-        for proxy in proxies:
-            try:
-                ipaddress.ip_network(proxy)
-            except ValueError:
-                raise ValueError(
-                    f"a proxy must be an address or a network, not {proxy!r}"
-                ) from None
-        return proxies
-
-    @field_validator("max_source_tokens")
-    @classmethod
-    def _a_sentence_must_not_be_cut_to_nothing(cls, tokens: int) -> int:
-        if 0 < tokens < LEAST_SOURCE_TOKENS:
-            raise ValueError(f"must be 0 or at least {LEAST_SOURCE_TOKENS}")
-        return tokens
+    def _is_changed(self, name: str) -> bool:
+        """Whether the setting is not its default."""
+        value = getattr(self, name)
+        return bool(value) and value != Settings.model_fields[name].default
 
     @model_validator(mode="after")
-    def _what_is_stored_needs_a_database(self) -> Self:
-        if self.database is None and self.api_keys != "off":
-            raise ValueError(f"api_keys {self.api_keys} needs the setting database")
-        if self.database is None and self.suggestions:
-            raise ValueError("suggestions needs the setting database")
+    def _one_process_has_no_others(self) -> Self:
+        for name in ("engines", "front_ends"):
+            if self.one_process and getattr(self, name):
+                raise ValueError(f"{name} must be 0 with one_process, got {getattr(self, name)}")
         return self
 
     @model_validator(mode="after")
-    def _what_is_preloaded_needs_a_directory(self) -> Self:
-        if self.preload and self.models_dir is None:
-            raise ValueError("preload needs the setting models_dir")
+    def _ports_must_differ(self) -> Self:
+        if self.port == self.metrics_port:
+            raise ValueError(f"metrics_port must not be port ({self.port})")
+        return self
+
+    @model_validator(mode="after")
+    def _the_largest_body_must_have_room(self) -> Self:
+        if self.max_bodies_bytes < self.max_body_bytes:
+            raise ValueError(
+                f"max_bodies_bytes must be at least max_body_bytes ({self.max_body_bytes}), "
+                f"got {self.max_bodies_bytes}"
+            )
         return self
 
     @model_validator(mode="after")

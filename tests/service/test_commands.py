@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 import service.commands.serve as serving
 from model.backends.native import kernel_names
 from model.checkpoint.bundled import bundled_checkpoint
+from service.commands.arguments import ReadableFile
 from service.commands.group import dragoman
 from service.commands.serve import _bind, _with_own_name
 from service.commands.text_files import Output, TextFileError, TextReader
@@ -67,6 +68,20 @@ def test_every_command_explains_itself(command: Sequence[str]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0
     assert len(result.output) > 100
+
+
+@pytest.mark.parametrize("command", [*commands(dragoman)], ids=" ".join)
+def test_no_path_of_a_command_is_empty(command: Sequence[str]) -> None:
+    """It would be the current directory."""
+    found: click.Command | None = dragoman
+    for name in command:
+        assert isinstance(found, click.Group)
+        found = found.get_command(click.Context(found), name)
+    assert found is not None
+    for parameter in found.params:
+        if isinstance(parameter.type, click.Path | ReadableFile):
+            with pytest.raises(click.BadParameter, match="empty|directory|such file"):
+                parameter.type.convert("", parameter, None)
 
 
 @pytest.mark.parametrize("group", [(), *GROUPS], ids=" ".join)
@@ -195,6 +210,9 @@ def test_an_address_that_cannot_be_listened_on_is_one_line_and_exit_code_2(
             said = capsys.readouterr().err
             assert_one_line(said, "cannot listen on")
         assert said.endswith(f"port {port}: Address already in use; --port takes another\n")
+        with pytest.raises(SystemExit):
+            _bind("127.0.0.1", port, "metrics-port")
+        assert "; --metrics-port takes another" in capsys.readouterr().err
 
 
 def test_a_checkpoint_in_order_is_checked_and_the_instruction_set_shown() -> None:

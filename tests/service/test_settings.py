@@ -7,10 +7,13 @@ import traceback
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+from opentelemetry.util.re import parse_env_headers
+from pydantic import SecretStr
 
+from service.commons.local import make_windows
 from service.settings import Settings
 from service.settings.reading import read_settings
+from service.settings.startup import StartupError
 
 
 def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults(
@@ -20,6 +23,7 @@ def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults
     config.write_text(
         'model = ["a", "b"]\ntrusted_proxies = "::1, 10.0.0.0/8, "\nport = 1\n'
         'max_texts = 2\nmax_rows = 33\notlp_headers = "file"\n'
+        'otlp_endpoint = "http://localhost:4318/v1/traces"\n'
     )
     secrets.mkdir()
     (secrets / "dragoman_otlp_headers").write_text("key=sesame\n")
@@ -62,10 +66,80 @@ def test_what_is_no_setting_is_refused_with_the_nearest_one(
     assert "sesame" not in str(refused.value)
 
 
-@pytest.mark.parametrize("wrong", [{"device": "cuda:0,,1"}, {"max_rows": 8, "max_beam_size": 9}])
-def test_values_that_do_not_go_together_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        Settings.model_validate(wrong)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_rows": 8, "max_beam_size": 9},
+        {"max_bodies_bytes": 1024, "max_body_bytes": 2000},
+        {"port": 9, "metrics_port": 9},
+        {"one_process": True, "engines": 2},
+        {"one_process": True, "front_ends": 1},
+        {"metrics_host": "::1"},
+        {"otlp_headers": "a=b"},
+        {"preload": "a"},
+        {"suggestions": True},
+        {"api_keys": "optional"},
+    ],
+    ids=str,
+)
+def test_values_that_do_not_go_together_are_refused_by_name(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(reversed(wrong))) as refused:
+        read_settings(Settings, wrong)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", [n for n, f in Settings.model_fields.items() if "Path" in str(f)])
+def test_no_path_is_empty(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be the current directory."""
+    with pytest.raises(ValueError, match=f"^setting {name}: "):
+        read_settings(Settings, {name: ""})
+    monkeypatch.setenv(f"DRAGOMAN_{name.upper()}", "")
+    with pytest.raises(ValueError, match=f"^setting {name}: "):
+        read_settings(Settings, {})
+
+
+HEADERS_TAKEN = ["", " a = b c , x-d=e=f/g==,", "authorization=Bearer%20x.y", "a="]
+HEADERS_REFUSED = [
+    *("x-key:sesame", "sesame", "=sesame", "a b=sesame", "a=b,sesame", "a=sesame\nb"),
+    *("a=sesame%0A", "a=sésame", "a=sesame%C3%A9", 'a="sesame"', "a=sesame;b=c"),
+]
+
+
+@pytest.mark.parametrize("headers", [*HEADERS_TAKEN, *HEADERS_REFUSED])
+def test_headers_are_refused_that_could_not_be_sent_and_are_not_shown(
+    headers: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {"otlp_headers": headers, "otlp_endpoint": "http://localhost"}
+    if headers in HEADERS_TAKEN:
+        read_settings(Settings, given)
+        sent = parse_env_headers(headers, liberal=True)
+        assert len(sent) == headers.strip(",").count(",") + bool(headers)
+    else:
+        with pytest.raises(ValueError, match="^setting otlp_headers: ") as refused:
+            read_settings(Settings, given)
+        assert "sesame" not in "".join(traceback.format_exception(refused.value))
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"otlp_endpoint": url} for url in ("foo", "localhost:4318", "http://", "ftp://a/b")),
+        *({"otlp_endpoint": url} for url in ("http://[::1", "http://a:b", "http://a b", "/v1")),
+        *({"device": device} for device in ("cuda:0,,1", "")),
+    ],
+    ids=str,
+)
+def test_malformed_values_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=f"^setting {next(iter(wrong))}: "):
+        read_settings(Settings, wrong)
+
+
+@pytest.mark.parametrize("url", ["redis://:sesame/x@h", "redis://h:sesame", "http://:sesame@h"])
+def test_a_malformed_url_of_redis_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(StartupError, match="^setting limits_url: the URL ") as refused:
+        make_windows(Settings(limits_url=SecretStr(url)))
+    assert "sesame" not in str(refused.value)
 
 
 def test_a_file_may_have_a_byte_order_mark_and_must_be_utf_8(tmp_path: Path) -> None:
