@@ -28,18 +28,23 @@ Backend = Literal["native", "eager", "graphs"]
 """Our C++ on the CPU; PyTorch; PyTorch with steps that are recorded as CUDA graphs."""
 
 
-def default_precision(device: str, instruction_set: str | None = None) -> Precision:
-    """The fastest precision of the device with almost no loss of quality."""
+def default_precision(
+    device: str, instruction_set: str | None = None, backend: str = "auto"
+) -> Precision:
+    """The fastest precision of the device and the backend with almost no loss of quality."""
     if device.startswith("cuda"):
         return "float16"
-    return "int8" if has_fast_int8(instruction_set) else "float32"
+    is_native = backend in ("auto", "native")
+    return "int8" if is_native and has_fast_int8(instruction_set) else "float32"
 
 
-def resolve_precision(name: str, device: str, instruction_set: str | None = None) -> Precision:
-    """ "auto" becomes the device's default, on a CPU with this instruction set
+def resolve_precision(
+    name: str, device: str, instruction_set: str | None = None, backend: str = "auto"
+) -> Precision:
+    """ "auto" becomes the default of the device and the backend, on a CPU with this instruction set
     (`choose_instruction_set`). Raises ValueError if the device lacks the precision."""
     if name == "auto":
-        return default_precision(device, instruction_set)
+        return default_precision(device, instruction_set, backend)
     for precision in get_args(Precision):
         if precision == name:
             _check(name, device)

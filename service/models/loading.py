@@ -360,7 +360,10 @@ def placement_of(settings: Settings) -> ModelPlacement:
     try:
         devices = resolve_devices(settings.device)
         instruction_set = choose_instruction_set(settings.instruction_set)
-        precision, *_ = [resolve_precision(settings.precision, d, instruction_set) for d in devices]
+        precision, *_ = [
+            resolve_precision(settings.precision, device, instruction_set, settings.backend)
+            for device in devices
+        ]
         backend = None
         if settings.backend != "auto":
             backend = resolve_backend(settings.backend, devices[0], precision)

@@ -165,6 +165,18 @@ def test_the_backend_is_chosen_by_the_device_and_refused_where_it_cannot_be_had(
             resolve_backend(name, device, precision)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("device", "backend"),
+    [("cpu", "native"), ("cpu", "eager"), ("cuda", "eager"), ("cuda", "graphs")],
+)
+@pytest.mark.parametrize("instruction_set", ["auto", "baseline"])
+def test_the_backend_that_is_asked_for_computes_in_the_precision_that_is_chosen(
+    device: str, backend: str, instruction_set: str
+) -> None:
+    precision = resolve_precision("auto", device, instruction_set, backend)
+    assert resolve_backend(backend, device, precision) == backend
+
+
 def test_a_padded_output_matrix_is_the_same_weight_and_is_padded_once() -> None:
     model = tiny_model(vocab_size=13)
     before, ids = model.output.weight.detach().clone(), torch.tensor([[4, 12, EOS]])
