@@ -115,8 +115,9 @@ def pull(
     """Add the model NAME, or replace it by its current version.
 
     NAME is a Hub id, a bundled model, a directory, or the address of an archive (https: or file:).
-    The model is converted once and checked as by `dragoman check`. After an interruption the same
-    command goes on. A server that uses an older version takes the new one within seconds. A model
+    The model is converted once and checked as by `dragoman check`. Without PyTorch only checkpoints
+    can be added, and their translations are not checked. After an interruption the same command
+    goes on. A server that uses an older version takes the new one within seconds. A model
     of the same name from another Hub account or host is refused, unless --replace is given.
     """
     with importing():

@@ -9,13 +9,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from model.checkpoint import CheckpointError
+from model.backends.devices import has_pytorch
+from model.checkpoint import CheckpointError, open_checkpoint
 from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
-from model.importers.convert import import_model
 from model.importers.hub import licence_of, look_up
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import is_foreign, is_hub_id
-from model.trials.checkpoint import check_checkpoint
 from service.models.archives import ArchiveError, unpack
 from service.models.downloads import Download, download_rest, require_room, require_sum
 from service.models.store import ModelStore, StoredModel, StoreError
@@ -52,7 +51,8 @@ class _Fetched:
 
 def pull(store: ModelStore, source: Source) -> StoredModel:
     """Fetch, convert and check a model, and put it into the store in one step. Raises ValueError
-    with one sentence, or OSError; what was downloaded then stays, and the same call goes on."""
+    with one sentence, OSError, or ModuleNotFoundError if it must be converted and PyTorch is not
+    installed; what was downloaded then stays, and the same call goes on."""
     with store.scratch() as scratch:
         fetched = _fetch(store, source, scratch)
         checkpoint = scratch / "checkpoint"
@@ -68,12 +68,24 @@ def pull(store: ModelStore, source: Source) -> StoredModel:
 
 def _convert(fetched: _Fetched, checkpoint: Path, wanted: Wanted) -> None:
     if is_foreign(fetched.directory):
+        from model.importers.convert import import_model
+
         import_model(fetched.directory, checkpoint, fetched.origin, wanted)
     else:
         checkpoint.mkdir()
         for file in fetched.directory.iterdir():
             if file.is_file():
                 shutil.copyfile(file, checkpoint / file.name)
+    _check(checkpoint)
+
+
+def _check(checkpoint: Path) -> None:
+    """Without PyTorch as a server does that loads it, else its translations too."""
+    if not has_pytorch():
+        open_checkpoint(checkpoint)
+        return
+    from model.trials.checkpoint import check_checkpoint
+
     check_checkpoint(checkpoint)
 
 
@@ -95,6 +107,8 @@ def _fetch(store: ModelStore, source: Source, scratch: Path) -> _Fetched:
 
 def _from_hub(store: ModelStore, source: Source) -> _Fetched:
     owner, _, name = source.name.partition("/")
+    if not has_pytorch():  # to convert it, once it is downloaded
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
     if not source.is_replacing:
         store.require_owner(name, owner)
     model = look_up(source.name, source.revision)

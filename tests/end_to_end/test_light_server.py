@@ -84,6 +84,26 @@ def test_the_command_line_translates_text_and_documents_without_pytorch(tmp_path
 WITHOUT_PYTORCH = "import sys; sys.modules['torch'] = None; from dragoman import main; main()"
 
 
+def without_pytorch(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT_PYTORCH, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+
+
+@pytest.mark.parametrize("source", ["zh-en", "checkpoints/en-de"])
+def test_a_checkpoint_is_pulled_without_pytorch_unless_its_sums_are_wrong(
+    source: str, tmp_path: Path
+) -> None:
+    ended = without_pytorch("models", "--models-dir", str(tmp_path), "pull", source)
+    assert ended.returncode == 0, ended.stderr
+    name = Path(source).name
+    assert ended.stdout.startswith(f"pulled: {name} ")
+    stored = tmp_path / name
+    (stored / "self_test.json").write_text("changed")
+    ended = without_pytorch("models", "--models-dir", str(tmp_path / "new"), "pull", str(stored))
+    assert ended.returncode == 2
+    assert "self_test.json" in ended.stderr
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -94,18 +114,15 @@ WITHOUT_PYTORCH = "import sys; sys.modules['torch'] = None; from dragoman import
         "import checkpoints/zh-en {out}",
         "export checkpoints/zh-en {out}",
         "train recipes/zh-en.toml --run {out}",
-        "models --models-dir {out} pull zh-en",
+        "models --models-dir {out} pull Helsinki-NLP/opus-mt-de-fr",
+        "models --models-dir {out} pull {foreign}",
     ],
 )
 def test_what_needs_pytorch_says_so_in_one_line(command: str, tmp_path: Path) -> None:
-    arguments = command.format(out=tmp_path / "out").split()
-    ended = subprocess.run(
-        [sys.executable, "-c", WITHOUT_PYTORCH, *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign/config.json").write_text('{"model_type": "marian"}')
+    written = command.format(out=tmp_path / "out", foreign=tmp_path / "foreign")
+    ended = without_pytorch(*written.split())
     assert ended.returncode == 2
     assert "torch" in ended.stderr
     assert ended.stderr.count("\n") == 1
