@@ -29,13 +29,13 @@ class LocalModels(ModelRegistry[LocalTranslator]):
     ) -> None:
         """Load the pinned models and those to preload; `running` starts their engines. `niceness`:
         of the workers. Raises StartupError."""
-        self._metrics = metrics
         store = ModelStore(settings.models_dir) if settings.models_dir else None
         num_bytes = sum(model.num_bytes for model in pinned)
         limit = memory_limit(settings) if store else num_bytes
         maker = LocalVersions(ModelShare(settings, limit, len(pinned)), metrics, niceness)
         pool = ModelPool[LocalTranslator](limit, settings.max_waiting_sentences)
-        super().__init__(settings, maker, [*map(maker.of_setting, pinned)], store, pool)
+        own = [*map(maker.of_setting, pinned)]
+        super().__init__(settings, maker, own, store, pool, metrics)
         for version in self.pinned:
             with startup_errors(version.name):
                 self.pool.load_now(version.pooled)

@@ -21,6 +21,7 @@ from service.models.served import ModelState
 from service.models.sizing import DoesNotFit, shown_bytes
 from service.models.store import ModelStore, StoreContents, StoredModel
 from service.models.versions import ModelVersion, ServedT, VersionMaker
+from service.observability.metrics import Metrics
 from service.periodic import repeated
 from service.settings import Settings
 from service.settings.startup import StartupError
@@ -41,8 +42,10 @@ class ModelRegistry(Generic[ServedT]):
         own: Sequence[ModelVersion[ServedT]],
         store: ModelStore | None,
         pool: ModelPool[ServedT],
+        metrics: Metrics,
     ) -> None:
         """`own`: the models of the setting model. Raises StartupError."""
+        self._metrics = metrics
         self._preload = settings.preload
         self._prefers_store = settings.prefers_directory
         self._maker, self._own, self._store = maker, own, store
@@ -139,15 +142,23 @@ class ModelRegistry(Generic[ServedT]):
         except OSError as error:
             self._tell({"": _unreadable(error)})
             return None
-        self._tell(_told_of(found))
+        self._tell_faults(found)
         return found
 
-    def _tell(self, faults: Mapping[str, str]) -> None:
-        """Log each fault once, until it changes or ends."""
-        for name, message in faults.items():
-            if self._told.get(name) != message:
-                _logger.warning("%s", message)
+    def _tell(self, faults: Mapping[str, str]) -> list[str]:
+        """Log each fault once, until it changes or ends -> the names of what is new."""
+        new = [name for name, message in faults.items() if self._told.get(name) != message]
+        for name in new:
+            _logger.warning("%s", faults[name])
         self._told = faults
+        return new
+
+    def _tell_faults(self, found: StoreContents) -> None:
+        """Log and count the versions that are not taken, unless their load has failed and was
+        counted."""
+        for name in self._tell(_told_of(found)):
+            if self._unloadable.get(name, ("", ""))[1] != found.faults[name]:
+                self._metrics.of_loads(name).count_load_failure()
 
     def _servable(self) -> StoreContents:
         """What the store has and this server can serve. Raises OSError."""
@@ -235,10 +246,10 @@ class ModelRegistry(Generic[ServedT]):
             found = self._servable()
         except OSError as error:
             raise StartupError(_unreadable(error)) from error
-        self._tell(told := _told_of(found))
+        self._tell_faults(found)
         for name in self._preload:
             if name not in found.models:
-                reason = told.get(name, f"the store has no model {name}")
+                reason = self._told.get(name, f"the store has no model {name}")
                 raise StartupError(f"setting preload: {reason}")
         stored = {name: self._version_of(model) for name, model in found.models.items()}
         offered = self._ordered(stored)

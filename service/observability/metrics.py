@@ -72,7 +72,7 @@ _MODEL_COUNTERS = {
     "target_tokens_total": ("Target tokens of finished sentences' best hypotheses.",),
     "engine_restarts_total": ("Times the engine died and was rebuilt.",),
     "model_loads_total": ("Times the model was loaded.",),
-    "model_load_failures_total": ("Times the model could not be loaded.",),
+    "model_load_failures_total": ("Times the model could not be loaded or taken.",),
     "model_evictions_total": ("Times the model left the memory.",),
 }
 _MODEL_HISTOGRAMS = {
@@ -227,10 +227,13 @@ class LoadMetrics:
     """The metrics of one model that other processes load, which tell all but failures here."""
 
     def __init__(self, name: str, counters: Mapping[str, Counter]) -> None:
+        """Nothing has failed yet: an increase is seen only from a number that is there."""
         self._name, self._counters = name, counters
+        self._load_failures = counters["model_load_failures_total"].labels(name)
 
     def count_load_failure(self) -> None:
-        self._counters["model_load_failures_total"].labels(self._name).inc()
+        """It could not be loaded, or a version of it was not taken."""
+        self._load_failures.inc()
 
     def count_load(self, seconds: float) -> None:
         """It was loaded."""

@@ -55,7 +55,7 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
         to the parent, which connects the processes and gives `commands`; `hub`: what gives the
         metrics, if there are several front ends; `files`: where the engines have weights once.
         Raises StartupError."""
-        self._metrics, self._own_name = metrics, own_name
+        self._own_name = own_name
         self._line, self._commands, self._hub = line, commands, hub
         self._processes = EngineProcesses([*engines], self._lose)
         self._gathered = GatheredMetrics([*engines], lambda: self.pool.engines)
@@ -76,7 +76,7 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
             log_level=DEBUG,
             reserve=self._versions.reserved,
         )
-        super().__init__(settings, self._versions, own, store, pool)
+        super().__init__(settings, self._versions, own, store, pool, metrics)
 
     async def connect(self, peer: Peer, connected: socket.socket) -> None:
         """Work with the process at the other end of this socket until it ends."""

@@ -153,7 +153,7 @@ def test_the_server_follows_the_store(store: ModelStore, caplog: pytest.LogCaptu
         for _ in range(2):
             client.portal.call(models.follow_store)
         assert caplog.text.count(f"No such file or directory: '{store.directory}'") == 1
-        failures = 'dragoman_model_load_failures_total{model="en-de"} 1.0'
+        failures = 'dragoman_model_load_failures_total{model="en-de"} 2.0'
         assert failures in client.get("/metrics").text
 
 

@@ -429,9 +429,11 @@ def test_models_of_the_store_take_pairs_from_the_bundled_ones_but_not_from_named
         assert {version.name for version in registry.offered} == {"tiny", own.name}
 
 
-def test_a_fault_is_logged_once_until_it_changes(
-    workshop: Workshop, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("serve", [Server, FarServer])
+def test_a_fault_is_logged_and_counted_once_until_it_changes(
+    workshop: Workshop, caplog: pytest.LogCaptureFixture, serve: type[Server]
 ) -> None:
+    """What has not failed is there as 0, so that its first failure is an increase."""
     broken = workshop.make("broken", PAIRS, 0)
     store = broken.parent
     workshop.make("tiny", PAIRS, 1).rename(store / "tiny")
@@ -448,11 +450,19 @@ def test_a_fault_is_logged_once_until_it_changes(
     async def run() -> None:
         async with server.running():
             assert await follow_while(lambda: None) == 0, "the start has logged it"
+            assert await failures() == {"broken": 1, "tiny": 0}
             assert await follow_while((broken / WEIGHTS).unlink) == 1
             assert await follow_while(lambda: (broken / WEIGHTS).write_bytes(sound)) == 0
+            assert await failures() == {"broken": 2, "tiny": 0}
             assert await follow_while((broken / TOKENIZER).unlink) == 1
+            assert await failures() == {"broken": 3, "tiny": 0}
 
-    server = Server(store)
+    async def failures() -> dict[str, float]:
+        page = (await server.get("/metrics")).text
+        found = re.findall(r'^dragoman_model_load_failures_total{model="(\w+)"} (.*)', page, re.M)
+        return {name: float(value) for name, value in found}
+
+    server = serve(store)
     assert "the model broken is not taken" in caplog.text
     asyncio.run(run())
 
