@@ -62,14 +62,45 @@ def uvicorn_config(
 def listening_socket(
     address: tuple[Any, ...], family: int = socket.AF_INET, *, is_shared: bool = False
 ) -> socket.socket:
-    """A socket that listens on an address; `is_shared`: others may listen there too.
+    """A socket that listens on an address, as of `bound_socket`."""
+    listener = bound_socket(address, family, is_shared=is_shared)
+    try:
+        listener.listen()
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def bound_socket(
+    address: tuple[Any, ...], family: int = socket.AF_INET, *, is_shared: bool = False
+) -> socket.socket:
+    """A socket on which a server will listen; `is_shared`: others may listen there too, and have
+    all connections until then.
 
     Its connections inherit TCP_NODELAY, which asyncio sets only if a socket names its protocol:
     without it an answer waits 40 ms. Raises OSError and ValueError.
     """
-    listener = socket.create_server(address, family=family, reuse_port=is_shared)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-    return listener
+    bound = socket.socket(family)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, True)
+        if is_shared:
+            bound.setsockopt(socket.SOL_SOCKET, _reuse_port(), True)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, True)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        bound.bind(address)
+    except BaseException:
+        bound.close()
+        raise
+    return bound
+
+
+def _reuse_port() -> int:
+    """The system's option. Raises ValueError if it has none."""
+    if not hasattr(socket, "SO_REUSEPORT"):
+        raise ValueError("this system cannot share ports")
+    return socket.SO_REUSEPORT
 
 
 class Server(uvicorn.Server):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import glob
 import ipaddress
 import logging
@@ -116,9 +117,9 @@ def _one(
     app = create_app(settings, models)
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     described = [*(one.summary for one in models), *_on_demand(settings)]
-    _say_what_is_served(listeners[0], described)
     shared = listeners[0] if settings.share_port else None
     server = Server(config, lambda: drain(app, settings.drain_seconds), shared)
+    server.tell_started = functools.partial(_say_what_is_served, listeners[0], described)
 
     def run() -> int:
         server.run(sockets=listeners)
@@ -153,8 +154,9 @@ def _several(settings: Settings, topology: Topology) -> Callable[[], int]:
         _shared_files(settings, topology),
     )
     described = [one.name for one in models] if loaded is None else [one.summary for one in loaded]
-    _say_what_is_served(listeners[0][0], [*described, *_on_demand(settings)])
-    return processes.supervisor().run
+    described += _on_demand(settings)
+    say = functools.partial(_say_what_is_served, listeners[0][0], described)
+    return processes.supervisor(say).run
 
 
 def _shared_files(settings: Settings, topology: Topology) -> SharedFiles | None:
@@ -173,14 +175,15 @@ def _shared_files(settings: Settings, topology: Topology) -> SharedFiles | None:
 
 def _listeners(settings: Settings, count: int = 1) -> list[list[socket.socket]]:
     """What each of so many front ends listens on: a socket of its own, among which the system
-    divides the connections, and for metrics the one of all."""
+    divides the connections, and for metrics the one of all. Those of a port that other servers
+    have, too, listen once the server is ready."""
     host, port, is_shared = settings.host, settings.port, settings.share_port
     if count > 1 and not is_shared:
         with _bind(host, port) as alone:  # fails if others listen there
             port = alone.getsockname()[1]
-    own = [_bind(host, port, is_shared=is_shared or count > 1)]
+    own = [_bind(host, port, is_shared=is_shared or count > 1, listens=not is_shared)]
     port = own[0].getsockname()[1]
-    own += [_bind(host, port, is_shared=True) for _ in range(count - 1)]
+    own += [_bind(host, port, is_shared=True, listens=not is_shared) for _ in range(count - 1)]
     metrics = []
     if settings.metrics_port is not None:
         metrics.append(_bind(settings.metrics_host, settings.metrics_port, "metrics-port"))
@@ -212,14 +215,17 @@ def _with_own_name(settings: Settings, listener: socket.socket) -> Settings:
     return settings.model_copy(update={"allowed_hosts": (settings.host.lower(),)})
 
 
-def _bind(host: str, port: int, setting: str = "port", *, is_shared: bool = False) -> socket.socket:
-    """A listening socket; a port in use fails before the server starts, unless both share it.
-    `setting`: the one that takes another port."""
-    from service.server import listening_socket
+def _bind(
+    host: str, port: int, setting: str = "port", *, is_shared: bool = False, listens: bool = True
+) -> socket.socket:
+    """A listening socket, or with `listens` false one that will; a port in use fails before the
+    server starts, unless both share it. `setting`: the one that takes another port."""
+    from service.server import bound_socket, listening_socket
 
+    make = listening_socket if listens else bound_socket
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return listening_socket(address, family, is_shared=is_shared)
+        return make(address, family, is_shared=is_shared)
     except OSError as error:
         reason, *_ = (error.strerror or str(error)).split(" (while ")  # Python adds the address
         hint = f"; --{setting} takes another" if error.errno == errno.EADDRINUSE else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from model.backends.shared_files import SharedFiles
@@ -32,13 +32,14 @@ class ServerProcesses:
     listeners: Mapping[str, list[socket.socket]]
     files: SharedFiles | None
 
-    def supervisor(self) -> Supervisor:
-        """The parent of all, which has forked none yet."""
+    def supervisor(self, tell_ready: Callable[[], None]) -> Supervisor:
+        """The parent of all, which has forked none yet; `tell_ready` as of `Supervisor`."""
         children = [Child(name, self._run_engine, "engine") for name in self.engines]
         if len(self.listeners) > 1:
             children.append(Child(HUB, self._run_hub, "hub"))
         children += [Child(name, self._run_front_end, "front end") for name in self.listeners]
-        return Supervisor(children, [one for own in self.listeners.values() for one in own])
+        listeners = [one for own in self.listeners.values() for one in own]
+        return Supervisor(children, listeners, tell_ready)
 
     def _run_engine(self, name: str, line: ChildEnd) -> int:
         self._begin(name)

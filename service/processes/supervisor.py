@@ -81,10 +81,18 @@ class Child:
 class Supervisor:
     """Runs children until a signal ends them."""
 
-    def __init__(self, children: Sequence[Child], listeners: Sequence[socket.socket]) -> None:
+    def __init__(
+        self,
+        children: Sequence[Child],
+        listeners: Sequence[socket.socket],
+        tell_ready: Callable[[], None] = lambda: None,
+    ) -> None:
         """`children`: in the order in which they start; `listeners`: what the front ends listen
-        on, which this process keeps for those that it starts later."""
+        on, which this process keeps for those that it starts later; `tell_ready`: is called once,
+        when all have been ready."""
         self._children, self._listeners = children, listeners
+        self._tell_ready = tell_ready
+        self._has_told = False
         self._code = 0
         self._num_signals = 0
         self._killing_seconds = float("inf")
@@ -171,6 +179,9 @@ class Supervisor:
                     for other in self._children:
                         if other.peer == peer:
                             _connect(child, other)
+        if not self._has_told and all(child.has_worked for child in self._children):
+            self._has_told = True
+            self._tell_ready()
 
     def _reap(self) -> None:
         """Note the children that have ended."""

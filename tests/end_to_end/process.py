@@ -110,11 +110,15 @@ class Process:
     def open_stream(self) -> ClientConnection:
         return connect(f"{self.url.replace('http', 'ws')}/translate/stream", close_timeout=1)
 
+    def lines(self) -> list[str]:
+        """What it has said."""
+        self._log.seek(0)
+        return self._log.read().splitlines()
+
     def ended(self, within_seconds: float = END_SECONDS) -> tuple[int, str]:
         """How the process ended, and what it said last that is no log line."""
         self.popen.wait(timeout=within_seconds)
-        self._log.seek(0)
-        lines = self._log.read().splitlines()
+        lines = self.lines()
         self.has_drained = any('"draining' in line for line in lines)
         return self.popen.returncode, "\n".join(x for x in lines if not x.startswith("{"))
 

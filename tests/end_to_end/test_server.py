@@ -158,6 +158,23 @@ def test_servers_share_a_port_that_a_draining_one_leaves_and_the_other_goes_on()
         translate_often(other, 16)
 
 
+@pytest.mark.parametrize("processes", [("--one-process", "true"), ("--engines", "1")])
+def test_a_start_that_fails_takes_no_connection_of_a_shared_port_and_says_not_that_it_serves(
+    processes: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "damaged").write_text("no database" * 1000)
+    wrong = ("--database", str(tmp_path / "damaged"), *processes, "--threads", "2")
+    port, share = free_port(), ("--share-port", "true")
+    with server(*share, "--one-process", "true", port=port) as good:
+        good.wait_until_ready()
+        assert any("dragoman serves" in line for line in good.lines())
+        with server(*share, *wrong, port=port) as bad:
+            while bad.popen.poll() is None:
+                translate_often(good, 8)
+            assert bad.popen.returncode == 2
+            assert not any("dragoman serves" in line for line in bad.lines())
+
+
 def test_sigterm_finishes_running_work_refuses_new_work_and_ends_with_0() -> None:
     with server() as process, ThreadPoolExecutor(1) as pool:
         process.wait_until_ready()
