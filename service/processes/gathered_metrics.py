@@ -10,6 +10,7 @@ from prometheus_client import Metric
 
 from service.observability.merging import kept, summed
 from service.observability.metrics import not_ready, ready_models, restarts
+from service.processes.control import Peer
 from service.processes.messages import FamilyFields, family_of
 
 ANSWER_SECONDS = 2.0
@@ -27,13 +28,18 @@ class GatheredMetrics:
         self._engines, self._models = engines, models
         self._told: dict[str, list[Metric]] = {}
         """What each told last."""
+        self._last_ended: dict[str, int] = {}
+        """The process that ended last, by its name."""
         self._ended: list[Metric] = []
         """What stays of those that have ended."""
 
-    def end(self, name: str) -> None:
-        """The process of this name has ended. Of an engine this counts for each of its models."""
-        told = self._told.pop(name, [])
-        lost = {*self._models(), *ready_models(told)} if name in self._engines else ()
+    def end(self, peer: Peer) -> None:
+        """This process has ended, which counts once for each model of an engine: what has ended is
+        connected, and ends, again until the parent sees it."""
+        told = self._told.pop(peer.name, [])
+        is_counted = peer.name not in self._engines or self._last_ended.get(peer.name) == peer.pid
+        lost = () if is_counted else {*self._models(), *ready_models(told)}
+        self._last_ended[peer.name] = peer.pid
         self._ended = kept([self._ended, told, [restarts(lost)]])
 
     async def render(self, asks: Asks, own: Mapping[str, Sequence[Metric]]) -> bytes:

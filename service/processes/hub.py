@@ -90,7 +90,7 @@ class Hub:
                 self._line.say_lost(peer)
             if self._conversations.get(peer.name) is conversation:
                 del self._conversations[peer.name]
-                self._gathered.end(peer.name)
+                self._gathered.end(peer)
 
         own_answers = {**self._answers()}
         for one in held:

@@ -160,7 +160,7 @@ class RemoteModels(ModelRegistry[RemoteTranslator]):
         """An engine process has ended, or the connection to it."""
         self._line.say_lost(peer)
         if peer.name not in self._processes.there:
-            self._gathered.end(peer.name)
+            self._gathered.end(peer)
 
     def _lose(self, key: str) -> None:
         """A model cannot be loaded again, or others need its memory: it leaves all processes until

@@ -9,20 +9,22 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from service.observability.metrics import ENGINE_GAUGES, Metrics
+from service.processes.control import Peer
 from service.processes.gathered_metrics import GatheredMetrics
 
 
 @pytest.mark.parametrize(
     ("ends", "knows", "expected"),
     [
-        (["engine-0"], ["a"], {"a": 1.0, "b": 1.0}),
-        (["engine-0"], [], {"a": 0.0, "b": 1.0}),
-        (["engine-0", "engine-0", "engine-1"], ["a"], {"a": 3.0, "b": 1.0}),
-        (["front-end-0", "hub"], ["a"], {"a": 0.0, "b": 0.0}),
+        ([("engine-0", 1)], ["a"], {"a": 1.0, "b": 1.0}),
+        ([("engine-0", 1)], [], {"a": 0.0, "b": 1.0}),
+        ([("engine-0", 1), ("engine-0", 1)], ["a"], {"a": 1.0, "b": 1.0}),
+        ([("engine-0", 1), ("engine-0", 3), ("engine-1", 2)], ["a"], {"a": 3.0, "b": 1.0}),
+        ([("front-end-0", 5), ("hub", 6)], ["a"], {"a": 0.0, "b": 0.0}),
     ],
 )
 async def test_each_end_of_an_engine_process_is_a_restart_of_its_models(
-    ends: Sequence[str], knows: Sequence[str], expected: dict[str, float]
+    ends: Sequence[tuple[str, int]], knows: Sequence[str], expected: dict[str, float]
 ) -> None:
     """The first engine has told that it has b in memory, and a not any more."""
     metrics = Metrics()
@@ -31,10 +33,10 @@ async def test_each_end_of_an_engine_process_is_a_restart_of_its_models(
     gathered = GatheredMetrics(["engine-0", "engine-1"], lambda: knows)
     told: list[Metric] = [*metrics.registry.collect()]
     gathered._told = {"engine-0": told, "front-end-0": told}
-    for name in ends:
-        gathered.end(name)
+    for name, pid in ends:
+        gathered.end(Peer(name, pid))
     gathered._told.clear()
-    page = (await gathered.render({}, {"own": told if "engine-0" not in ends else []})).decode()
+    page = (await gathered.render({}, {"own": told if ends[0][0] != "engine-0" else []})).decode()
     families = text_string_to_metric_families(page)
     found = {
         sample.labels["model"]: sample.value
