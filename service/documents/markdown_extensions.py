@@ -17,10 +17,10 @@ ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
 """Such as `{#id .class width=50%}`."""
 _SPACES = "\u00a0\u2007\u2009\u202f"
 _TEMPLATE = (
-    r"(?:\{\{[^\n]{1,200}?\}\}|\{%[^\n]{1,200}?%\}"
+    r"(?:\{\{[^\n]{1,200}?\}\}|\{%[^\n]{1,200}?%\}|\{\#(?=[\s-])[^{}\n]{1,200}?\#\}"
     r"|\{\$[\w.]++(?:[^{}$\n]|\{[^{}$\n]*+\}){0,200}+\})"
 )
-"""Such as `{{a}}`, `{% b %}` and `{$C:"{#d}"}`, whose dollar begins no formula."""
+"""Such as `{{a}}`, `{% b %}`, `{# c #}` and `{$C:"{#d}"}`, whose dollar begins no formula."""
 _KEPT = {
     "footnote": regex.compile(r"\[\^[^\[\]\s]++\](?!\([^\s()]*+\))"),
     "wikilink": regex.compile(r"!\[\[[^\[\]\n]++\]\]|\[\[[^\[\]|\n]++\]\](?![(\[])"),

@@ -125,8 +125,8 @@ class BlockText:
     def _add(self, marks: Sequence[Mark], number: int) -> None:
         mark, partner = marks[number], self._partners.get(number)
         written = self._written(mark)
-        if is_block(mark.name):
-            self._add_code(written, mark.name)
+        if mark.kind is not Kind.OTHER and is_block(mark.name):
+            self._add_stop(written, mark.name)
         elif partner is not None and partner > number:
             self._open(written, mark, marks[partner])
         elif partner is not None:
@@ -204,8 +204,6 @@ class BlockText:
         number = len(self.inline.spellings)
         if name in _BREAKS:
             self.inline.stop(written.strip() + self._breaks[self._line])
-        elif is_block(name):
-            self.inline.stop(written)
         elif name in _WORDS:
             self.inline.word(written)
         else:

@@ -150,6 +150,23 @@ def test_only_texts_change(source: str) -> None:
     assert translated("a.md", source.encode()).decode() == known[source]
 
 
+@pytest.mark.parametrize(
+    "kept",
+    [
+        *("{{ year }}", '{{< ref "x" >}}', "{% var x %}", "{# one #}", "\\@ref(a)", "(ref:a)"),
+        *("[[page]]", "++ctrl++", "\\(x\\)", "[!INCLUDE [a](b)]", "{ref}`a`", ":tada:", "$x$"),
+    ],
+)
+@pytest.mark.parametrize("sentence", ["In {}, it was sold.", "# See {}, then go", "{} is it"])
+def test_what_stays_does_not_cut_its_sentence(kept: str, sentence: str) -> None:
+    source = sentence.format(kept)
+    assert texts_of("a.md", source.encode()) == [source.removeprefix("# ")]
+
+
+def test_an_expression_does_not_cut_its_sentence_in_mdx() -> None:
+    assert texts_of("a.mdx", b"In {a.b}, it\n{'c'} was") == ["In {a.b}, it {'c'} was"]
+
+
 def test_comments_and_lines_of_tags_stay_in_mdx() -> None:
     source = "one\n<!-- a -->\ntwo\n\t</A>\n\t<A b={() => c}>\n\tthree\n"
     expected = "ONE\n<!-- a -->\nTWO\n\t</A>\n\t<A b={() => c}>\n\tTHREE\n"
