@@ -14,7 +14,12 @@ from service.documents.markdown_extensions import SHOWN
 from service.documents.markdown_parser import MarkdownParser
 from service.documents.segments import inner
 from service.translation.markup.coded_text import CodedText, TextPart
-from service.translation.markup.elements import is_block, pair_tags
+from service.translation.markup.elements import (
+    WORDS_IN_SENTENCES,
+    is_between,
+    is_block,
+    pair_tags,
+)
 from service.translation.markup.scanner import Kind
 from service.translation.markup.scanner import Token as Mark
 
@@ -40,6 +45,8 @@ _FORMULA = "math_inline_double"
 _BREAKS = frozenset({"softbreak", "hardbreak"})
 _SPACES = _BREAKS | {"space"}
 _UNCOUNTED = frozenset({"", "text_special", "softbreak", "attributes", "comment", "space"})
+_NEAR = 40
+"""How many characters tell whether a tag is in the middle of a sentence."""
 _TAG, _IN_LINE = "\0", regex.compile(r"[^\n]")
 """What stands for each character of a tag, and such a character."""
 
@@ -125,7 +132,7 @@ class BlockText:
     def _add(self, marks: Sequence[Mark], number: int) -> None:
         mark, partner = marks[number], self._partners.get(number)
         written = self._written(mark)
-        if mark.kind is not Kind.OTHER and is_block(mark.name):
+        if mark.kind is not Kind.OTHER and is_block(mark.name) and not self._is_word(marks, number):
             self._add_stop(written, mark.name)
         elif partner is not None and partner > number:
             self._open(written, mark, marks[partner])
@@ -148,6 +155,15 @@ class BlockText:
             self._add_picture(written)
         else:
             self._add_code(written, mark.name)
+
+    def _is_word(self, marks: Sequence[Mark], number: int) -> bool:
+        """Whether a tag is of an element in the middle of a sentence."""
+        numbers = sorted((number, self._partners.get(number, number)))
+        begin, end = (marks[one] for one in numbers)
+        if begin.name not in WORDS_IN_SENTENCES:
+            return False
+        before = self._text[max(0, begin.start - _NEAR) : begin.start]
+        return is_between(before, self._text[end.end : end.end + _NEAR])
 
     def _written(self, mark: Mark) -> str:
         """A mark in one line; the lines of a formula stay."""

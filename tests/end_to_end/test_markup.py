@@ -32,6 +32,32 @@ def test_every_placeholder_survives(translator: OfflineTranslator) -> None:
         assert "\N{OBJECT REPLACEMENT CHARACTER}" not in found
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "target", "head"),
+    [
+        (", then go home.", "en", "de", ", dann "),
+        ("; then go home.", "en", "de", "; dann "),
+        (", und dann ging er.", "de", "en", ", and "),
+        ("，然后等待。", "zh", "en", ", then "),
+        ("、然后等待。", "zh", "de", ", "),
+        (", then go home.", "en", "zh", "，"),
+    ],
+)
+def test_a_sentence_goes_on_after_its_mark_in_small_letters(
+    translator: OfflineTranslator, text: str, source: str, target: str, head: str
+) -> None:
+    found = translate(translator, text, source, target)
+    assert found.startswith(head)
+    assert not found[len(head)].isspace()
+
+
+def test_an_element_in_the_middle_of_a_sentence_does_not_cut_it(
+    translator: OfflineTranslator,
+) -> None:
+    page = "<p>Press <button>OK</button>, then go home.</p>"
+    assert "<button>OK</button>, dann " in translate(translator, page, "en", "de", "html")
+
+
 @pytest.mark.parametrize("source", ["en", "de"])
 @settings(
     deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -43,6 +43,7 @@ _ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<.!?](?:(?<![.!?])|(?<=\.)\.{3}|
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?")
 """Of an entry of a list: networks take iii. for a word."""
+_PAUSE = regex.compile(r"\s*+[,;，、；]")
 _WINDOW_CHARACTERS = 2000
 
 
@@ -206,6 +207,7 @@ def _trim(sentence: str, *, begins: bool = True, ends: bool = True) -> Iterator[
         yield Piece(sentence, is_sentence=False)
         return
     start, end = bare(sentence)
+    begins = begins and _PAUSE.match(sentence) is None
     yield Piece(sentence[:start], is_sentence=False)
     yield Piece(sentence[start:end], is_sentence=True, begins=begins, ends=ends)
     yield Piece(sentence[end:], is_sentence=False)

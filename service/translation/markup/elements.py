@@ -45,6 +45,18 @@ _UNTOUCHED = _names(
     svg:svg textarea tt var xmp
     """
 )
+TEXTS_IN_SENTENCES = _names("button label output")
+"""Elements whose text may be a part of a sentence, as in `Press <button>OK</button>, then wait`."""
+WORDS_IN_SENTENCES = TEXTS_IN_SENTENCES | _names(
+    "audio canvas iframe input meter object progress select video"
+)
+"""Elements that stand in the place of a word where they are in a sentence and have no text."""
+READINGS = _names("rp rt rtc")
+"""Elements that say how a word is read."""
+_ENDS = regex.compile(r"[.!?:;|。！？：；…]\s*\Z")
+_GOES_ON = regex.compile(
+    r"\s*+(?:\p{Ll}|[,.;!?)，。；！？、）]|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}])"
+)
 _SEPARATOR = regex.compile(r"(?:[\s|·•/»›—-]|&nbsp;|&middot;|&bull;)++")
 _BEGINNING = regex.compile(r"\s*+<(?:!doctype\s|\?xml\s)", regex.IGNORECASE)
 _KEEPS = regex.compile(
@@ -65,6 +77,13 @@ def is_known(name: str) -> bool:
 def is_block(name: str) -> bool:
     """Whether HTML's element of this name ends the text before it."""
     return name in _BLOCK
+
+
+def is_between(before: str, after: str) -> bool:
+    """Whether what stands between these texts is in the middle of a sentence."""
+    return (
+        bool(before.strip()) and _ENDS.search(before) is None and _GOES_ON.match(after) is not None
+    )
 
 
 def keeps_content(source: str, tag: Token) -> bool:

@@ -10,7 +10,11 @@ from typing import NamedTuple
 import regex
 
 from service.translation.markup.elements import (
+    READINGS,
+    TEXTS_IN_SENTENCES,
+    WORDS_IN_SENTENCES,
     inline_names,
+    is_between,
     is_in,
     is_known,
     keeps_content,
@@ -20,32 +24,9 @@ from service.translation.markup.elements import (
 )
 from service.translation.markup.flow import CONTENT_ESCAPES, FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token, scan
+from service.translation.markup.text_attributes import text_attributes
 from service.translation.placeholders import find_kept
 
-_ATTRIBUTE = regex.compile(r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]++))?+""")
-_TEXT_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
-_COMPONENT = regex.compile(r"<[A-Z]\w*?[a-z]")
-_COMPONENT_ATTRIBUTES = (
-    *("caption", "description", "heading", "label", "subtitle", "summary", "text"),
-    *_TEXT_ATTRIBUTES,
-)
-"""Of elements that HTML does not know and whose names are written as those of components."""
-_MARKED_ATTRIBUTES = {
-    **dict.fromkeys(("optgroup", "option", "track"), ("label", regex.compile(r"\slabel\b"))),
-    "input": (
-        "value",
-        regex.compile(r"""\stype\s*+=\s*+["']?(?:button|submit|reset)\b""", regex.IGNORECASE),
-    ),
-    "meta": (
-        "content",
-        regex.compile(
-            r"""\s(?:name|property)\s*+=\s*+["']?(?:(?:og:|twitter:)?(?:title|description)"""
-            r"""|(?:og|twitter):image:alt)\b""",
-            regex.IGNORECASE,
-        ),
-    ),
-}
-"""Attributes that have text in some elements, if the tag says so."""
 _ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
 _SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
 _HAS_LETTER = regex.compile(r"\p{L}")
@@ -57,6 +38,8 @@ _NOTED = regex.compile(r"(?:\p{L}\p{Ll}{2}|\p{Lo}|[.,;:!?\"”’)。，；：�
 """What a note's number stands after; it is a part of a formula after other letters and digits."""
 _ICONS = frozenset({"i", "img", "span", "svg"})
 """HTML's inline elements that may stand for a word although they have no text."""
+_MOST_INSIDE, _MOST_READ = 12, 40
+"""The most tokens of an element in a sentence, and characters that are read of what follows."""
 _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uFE0F?\s*+", regex.V1)
 _LEGACY = "|".join(sorted((n for n in html.entities.html5 if n[-1] != ";"), key=len, reverse=True))
 """Names of references that need no semicolon. HTML reads them in attributes only if no letter,
@@ -115,6 +98,7 @@ class _Page:
         self._partners = pair_tags(self._tokens)
         self._list_links = list_links(source, self._tokens, self._partners)
         self._inline = inline_names(source, self._tokens)
+        self._in_sentence: set[int] = set()
         self._parts: list[str | Flow] = []
         self._flow = FlowBuilder(CONTENT_ESCAPES, find)
 
@@ -136,6 +120,8 @@ class _Page:
             rest = self._source[token.end : self._tokens[end - 1].end]
             self._flow.add_tag((*self._tag_parts(token), rest), index, None)
             return end
+        elif token.kind is Kind.START and token.name in READINGS:
+            return self._add_reading(index)
         elif token.kind is Kind.START and (end := self._kept_until(index)):
             self._keep_element(index, end)
             return end
@@ -177,7 +163,7 @@ class _Page:
     def _keep_element(self, start: int, end: int) -> None:
         """Keep tokens[start:end]: as a word of the text if the element is inline and has text."""
         written = self._source[self._tokens[start].start : self._tokens[end - 1].end]
-        if self._tokens[start].name not in self._inline:
+        if not (self._tokens[start].name in self._inline or self._is_in_sentence(start)):
             self._end_flow()
             self._keep_string(written)
             return
@@ -190,42 +176,86 @@ class _Page:
         else:
             self._add_empty(start, end)
 
+    def _is_in_sentence(self, index: int) -> bool:
+        """Whether an element that may stand in a sentence is in the middle of one."""
+        end = self._partners.get(index, index) + 1
+        may_be = self._tokens[index].name in WORDS_IN_SENTENCES and end <= index + _MOST_INSIDE
+        return may_be and is_between(self._flow.end, self._text_after(end))
+
+    def _encloses_words(self, index: int) -> bool:
+        """Whether a tag begins an element in a sentence that has words of it."""
+        token, partner = self._tokens[index], self._partners.get(index, index)
+        if token.name not in TEXTS_IN_SENTENCES or not self._is_in_sentence(index):
+            return False
+        inner = self._tokens[index + 1 : partner]
+        has_words = any(t.kind is Kind.TEXT and not self._is_space(t) for t in inner)
+        tags = (t for t in inner if t.kind in (Kind.START, Kind.END))
+        return has_words and all(tag.name in self._inline for tag in tags)
+
+    def _add_reading(self, index: int) -> int:
+        """Add how a word is read, with the end of the word's element if that follows; return the
+        index after it."""
+        end = index
+        while end < len(self._tokens) and self._tokens[end].name in READINGS:
+            end = self._partners.get(end, end) + 1
+            is_open = self._tokens[end - 1].kind is Kind.START
+            end += is_open and any(t.kind is Kind.TEXT for t in self._tokens[end : end + 1])
+        ruby = self._partners.get(end)
+        has_end = ruby is not None and ruby < index and self._tokens[ruby].name == "ruby"
+        last = end + has_end
+        written = self._source[self._tokens[index].start : self._tokens[last - 1].end]
+        self._flow.add_tag((written,), end if has_end else index, ruby if has_end else None)
+        return last
+
     def _empty_until(self, index: int) -> int | None:
-        """The index after an inline element without text and attributes with text; None for any
-        other."""
+        """The index after an element in the text without a text of its own, also in attributes;
+        None for any other."""
         tag, end = self._tokens[index], self._partners.get(index, index) + 1
-        if tag.name not in self._inline or end > index + 3:
+        inner = self._tokens[index + 1 : end - 1] if end <= index + _MOST_INSIDE else []
+        if tag.name in self._inline and end <= index + 3:
+            is_empty = all(map(self._is_space, inner))
+        elif self._is_in_sentence(index):
+            is_empty = not any(map(self._has_text, inner))
+        else:
             return None
-        inner = self._tokens[index + 1 : end - 1]
-        has_text = any(t.kind is not Kind.TEXT or not self._written(t).isspace() for t in inner)
-        return None if has_text or len(self._tag_parts(tag)) > 1 else end
+        return end if is_empty and len(self._tag_parts(tag)) == 1 else None
+
+    def _is_space(self, token: Token) -> bool:
+        return token.kind is Kind.TEXT and self._written(token).isspace()
+
+    def _has_text(self, token: Token) -> bool:
+        """Whether a token has text, or attributes with text."""
+        is_text = token.kind is Kind.TEXT and not self._is_space(token)
+        return is_text or len(self._tag_parts(token)) > 1
 
     def _add_empty(self, start: int, end: int) -> None:
         """Add an element without text: as a word if it stands in the place of one."""
         written = self._source[self._tokens[start].start : self._tokens[end - 1].end]
         name = self._tokens[start].name
         is_unknown = not is_known(name)
-        if (is_unknown or name in _ICONS) and self._flow.takes_word(
-            self._char_after(end), at_end=is_unknown
-        ):
+        is_icon = is_unknown or name in _ICONS or name in WORDS_IN_SENTENCES
+        if is_icon and self._flow.takes_word(self._text_after(end)[:1], at_end=is_unknown):
             self._flow.add_kept(written, "")
         else:
             self._flow.add_tag((written,), start, None)
 
-    def _char_after(self, index: int) -> str:
-        """The first character of the flow's text from this token on; "" at its end."""
+    def _text_after(self, index: int) -> str:
+        """The beginning of the flow's text from this token on."""
+        texts: list[str] = []
         for token in self._tokens[index : index + MOST_TAGS]:
             if token.kind is Kind.TEXT:
-                (run, *_) = read_runs(self._source[token.start : min(token.end, token.start + 9)])
-                return (run.read or run.written)[0]
-            if token.kind is not Kind.OTHER and token.name not in self._inline:
+                text = self._source[token.start : min(token.end, token.start + _MOST_READ)]
+                texts += (run.read or run.written for run in read_runs(text))
+            elif token.kind is not Kind.OTHER and token.name not in self._inline:
                 break
-        return ""
+        return "".join(texts)
 
     def _add_tag(self, index: int) -> None:
         token = self._tokens[index]
         parts = self._tag_parts(token)
-        if token.name in self._inline:
+        if self._encloses_words(index):
+            self._in_sentence |= {index, self._partners[index]}
+        if token.name in self._inline or index in self._in_sentence:
             if self._begins_link(index):
                 self._end_flow()
             self._flow.add_tag(parts, index, self._partners.get(index))
@@ -254,7 +284,7 @@ class _Page:
             return (written,)
         parts: list[str | Flow] = []
         position = 0
-        for start, end, quote in _text_attributes(written, tag.name):
+        for start, end, quote in text_attributes(written, tag.name):
             value = written[start:end]
             if _HAS_LETTER.search(value):
                 parts.append(written[position:start] + ("" if quote else '"'))
@@ -306,28 +336,6 @@ def _add_run(flow: FlowBuilder, written: str, read: str | None) -> None:
         flow.add_kept(written, written)
     else:
         flow.add_written(read, written)
-
-
-def _text_attributes(tag: str, element: str) -> list[tuple[int, int, str]]:
-    """Start and end of the values of attributes with text, and their quotes ("" for none)."""
-    names: tuple[str, ...] = _TEXT_ATTRIBUTES
-    if (marked := _MARKED_ATTRIBUTES.get(element)) and marked[1].search(tag):
-        names = (*names, marked[0])
-    if _COMPONENT.match(tag) and not is_known(element):
-        names = _COMPONENT_ATTRIBUTES
-    if not any(name in tag.lower() for name in names):
-        return []
-    found = []
-    for match in _ATTRIBUTE.finditer(tag, 1):
-        name, equals, value = match.group().partition("=")
-        if not equals or name.strip().lower() not in names:
-            continue
-        value = value.lstrip()
-        start = match.end() - len(value)
-        quote = value[0] if value[:1] in ("'", '"') and value[-1:] == value[:1] else ""
-        is_quoted = bool(quote) and len(value) > 1
-        found.append((start + is_quoted, match.end() - is_quoted, quote if is_quoted else ""))
-    return found
 
 
 def _attribute_flow(value: str, quote: str, find: FindKept) -> Flow:

@@ -1,5 +1,5 @@
-"""The heads of the entries of Chinese lists, as languages with spaces write them: 1. and (1), and
-those of the parts of a law or book: Article 1."""
+"""What stands before a sentence, as the target writes it: heads of the entries of Chinese lists as
+1. and (1), those of the parts of a law or book as Article 1, and marks such as a comma."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ import regex
 from service.translation.checks.number_words import chinese_value
 from service.translation.language.chinese import to_simplified
 from service.translation.language.line_marks import HEAD_OF_ENTRY
+from service.translation.language.segmentation import is_spaced
 
 _AT_END = regex.compile(rf"(?:{HEAD_OF_ENTRY}|(?P<number>[0-9]{{1,3}})[.．])\s*\Z")
+_MARKS = {"，": ", ", "、": ", ", "；": "; ", "：": ": ", "。": ". "}
+"""Chinese marks, and how a language with spaces writes them."""
+_WIDE_MARKS = {narrow.strip(): wide for wide, narrow in _MARKS.items() if wide != "、"}
+_MARK_AT_END = regex.compile(r"(?<!\w)(?P<mark>[，、；：。]|[,;:](?=\s))\s*\Z")
 _PARTS = {
     "en": {
         "章": "Chapter",
@@ -37,8 +42,11 @@ _PARTS = {
 
 
 def with_usual_head(gap: str, target: str) -> str:
-    """What stands before a sentence, with the target's usual head if it ends with a Chinese one. A
-    part of which the target's name is not known has its number."""
+    """What stands before a sentence of a language that parts words otherwise, with the target's
+    usual head or mark at its end. A part of which the target's name is not known has its number."""
+    if not is_spaced(target):
+        return _MARK_AT_END.sub(lambda found: _WIDE_MARKS.get(found["mark"], found[0]), gap)
+    gap = _MARK_AT_END.sub(lambda found: _MARKS.get(found["mark"], found[0]), gap)
     return _AT_END.sub(lambda head: _usual(head, target), gap)
 
 

@@ -129,7 +129,7 @@ class FlowCutter:
 
     def __init__(self, source: str, target: str, cut: Cut) -> None:
         self._source, self._target, self._cut = source, target, cut
-        self._lists_otherwise = is_spaced(target) and not is_spaced(source)
+        self._is_spaced_otherwise = is_spaced(target) != is_spaced(source)
 
     def items(self, parts: Iterable[TextPart | Flow]) -> Iterator[Item]:
         """Strings and codes stay; flows become sentences and what is between them."""
@@ -176,7 +176,8 @@ class FlowCutter:
         closing = [*itertools.takewhile(lambda tag: tag.is_closing and tag.offset == start, tags)]
         yield from self._tag_items(closing)
         others = tags[len(closing) :]
-        head = with_usual_head(spaced, self._target) if self._lists_otherwise else spaced
+        has_head = self._is_spaced_otherwise and end < len(flow.text)
+        head = with_usual_head(spaced, self._target) if has_head else spaced
         has_other_head = head != spaced and all(tag.offset == end for tag in others)
         if has_other_head or len(spaced) < len(text):
             yield head if has_other_head else ""

@@ -163,6 +163,12 @@ def test_what_stays_does_not_cut_its_sentence(kept: str, sentence: str) -> None:
     assert texts_of("a.md", source.encode()) == [source.removeprefix("# ")]
 
 
+def test_an_element_of_html_in_the_middle_of_a_sentence_does_not_cut_it() -> None:
+    lines = "press <button>it</button>, then <input> it\n\n<label>one</label> <input>\n"
+    expected = ["press <0>it</0>, then <1/> it", "<0|>one<1|> <2|>"]
+    assert texts_of("a.md", lines.encode()) == expected
+
+
 def test_an_expression_does_not_cut_its_sentence_in_mdx() -> None:
     assert texts_of("a.mdx", b"In {a.b}, it\n{'c'} was") == ["In {a.b}, it {'c'} was"]
 
