@@ -33,6 +33,7 @@ _CONTROL, _CHOICE = "loext:content-control", frozenset({"loext:list-item"})
 _CELLS = frozenset({"table:table-cell", "table:covered-table-cell"})
 _ONE = (None, "1")
 _FORMULA, _VALUE, _STRING = "table:formula", "office:value-type", "string"
+_STRING_VALUE = regex.compile(r"""\soffice:string-value=(?:"[^"]*+"|'[^']*+')""")
 _RESULT = regex.compile(r"""\s(?:(?:office|calcext):value-type|office:string-value)="[^"]*+\"""")
 _FRAMES, _CLASS = frozenset({"draw:frame", "draw:custom-shape"}), "presentation:class"
 _LABELS = Labels(
@@ -67,7 +68,7 @@ def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
 def parse_sheets(content: bytes, options: FileOptions) -> ArchiveFile:
     """ODS: the texts of cells, comments, prompts, headers and footers. Formulas, numbers, dates
     and the names of sheets stay, and what the tables look for. Results of formulas are made anew
-    by the program that opens the file."""
+    by the program that opens the file, and it reads the others in the paragraphs."""
     return _parsed(_open(content, "an ODS", b"spreadsheet"), options, _places, _results)
 
 
@@ -85,7 +86,7 @@ def _parsed(
     archive: Archive,
     options: FileOptions,
     style_places: Callable[[XmlText], Iterable[Place]],
-    edits_of: Callable[[XmlText], Iterable[Edit]] = lambda _: (),
+    edits_of: Callable[[Lookups, XmlText], Iterable[Edit]] = lambda *_: (),
 ) -> ArchiveFile:
     """`edits_of`: changes of the content, whatever is translated."""
     contents = [name for name in archive.names if posixpath.basename(name) == _CONTENT]
@@ -94,7 +95,7 @@ def _parsed(
     places = functools.partial(_content_places, lookups)
 
     def edits(xml: XmlText) -> Iterator[Edit]:
-        return itertools.chain(languages(xml), edits_of(xml))
+        return itertools.chain(languages(xml), edits_of(lookups, xml))
 
     made = functools.partial(LabelledText, known=_LABELS)
     texts = texts_of(archive, contents, places, edits, made)
@@ -111,14 +112,25 @@ def _languages(target: str, xml: XmlText) -> Iterator[Edit]:
         yield Edit(*match.span(2), values[match[1]])
 
 
-def _results(xml: XmlText) -> Iterator[Edit]:
-    """Formulas without the texts that they had as results."""
+def _results(lookups: Lookups, xml: XmlText) -> Iterator[Edit]:
+    """Formulas without the texts that they had as results, and texts without what programs show in
+    their place."""
     for cell in xml.starts(_CELLS):
-        if xml.attribute(cell, _FORMULA) is not None and xml.attribute(cell, _VALUE) == _STRING:
-            token = xml.tokens[cell]
-            for match in _RESULT.finditer(xml.source, token.start, token.end):
-                yield Edit(*match.span(), "")
-            yield from (xml.removed(child) for child in _own_paragraphs(xml, cell))
+        if xml.attribute(cell, _VALUE) != _STRING:
+            continue
+        own, is_result = _own_paragraphs(xml, cell), xml.attribute(cell, _FORMULA) is not None
+        if is_result:
+            yield from (xml.removed(child) for child in own)
+        elif not own or _is_looked_for(lookups, xml, own):
+            continue
+        token, pattern = xml.tokens[cell], _RESULT if is_result else _STRING_VALUE
+        for match in pattern.finditer(xml.source, token.start, token.end):
+            yield Edit(*match.span(), "")
+
+
+def _is_looked_for(lookups: Lookups, xml: XmlText, own: Iterable[int]) -> bool:
+    """Whether tables look for the text of a cell with these paragraphs."""
+    return lookups.finds(" ".join(map(xml.text, own)))
 
 
 def _own_paragraphs(xml: XmlText, cell: int) -> list[int]:
@@ -133,7 +145,7 @@ def _content_places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
         own = _own_paragraphs(xml, cell)
         is_text = xml.attribute(cell, _VALUE) in (None, _STRING)
         is_result = not is_text or xml.attribute(cell, _FORMULA) is not None
-        if is_result or lookups.finds(" ".join(map(xml.text, own))):
+        if is_result or _is_looked_for(lookups, xml, own):
             kept.update(own)
     return _places(xml, kept)
 

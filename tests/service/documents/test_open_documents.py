@@ -63,6 +63,16 @@ def test_results_of_formulas_that_are_texts_go() -> None:
     assert values in member(translated("a.odt", content), "content.xml").decode()
 
 
+def test_a_translated_cell_has_no_other_text_to_show() -> None:
+    value = f'{STRING} office:string-value="{{}}"'
+    looked_for = '<c calcext:value="=&quot;Open&quot;"/>'
+    kept = CELL.format(value.format("Open"), "Open")
+    empty = f"<table:table-cell {value.format('a')}/>"
+    content = content_of(kept, CELL.format(value.format("a b"), "a b"), empty, looked_for)
+    done = member(translated("a.ods", content), "content.xml").decode()
+    assert f">{kept}{CELL.format(STRING, 'A B')}{empty}" in done
+
+
 def test_what_masters_show_is_translated_and_their_prompts_stay() -> None:
     frame = "<draw:frame{}><draw:text-box><text:p>{}</text:p></draw:text-box></draw:frame>"
     prompt = frame.format(' presentation:class="title"', "Click here")
