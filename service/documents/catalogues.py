@@ -12,12 +12,13 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polib
 import regex
 
 from service.documents.icu_messages import with_whole_sentences
+from service.documents.message_format import message_segment
 from service.documents.po_header import read_header
 from service.documents.segments import (
     DecodedText,
@@ -33,6 +34,7 @@ from service.documents.segments import (
 )
 from service.errors import InvalidDocument
 from service.translation.language.segmentation import has_letters
+from service.translation.markup.coded_text import Text
 
 _MSGSTR = regex.compile(
     r"^[ \t]*+msgstr(?:\[(?P<form>[0-9]{1,3})\])?[ \t]*+"
@@ -65,7 +67,6 @@ _FORMS = regex.compile(r"(?=.*\s)[^|]*+(?<!\s)(?:\|(?=[\p{Lu}\[{:%])[^|]++(?<!\s
 _STEM_FORMS = regex.compile(r"(?P<stem>\p{L}{2})\p{L}*+(?:\|(?P=stem)\p{L}*+)++")
 """Forms of one word as Vue writes them: `day|days`."""
 _ARB_LOCALE = regex.compile(r'"@@locale"\s*+:\s*+"(?P<code>[^"\\]*+)"')
-_MESSAGE_FORMAT = regex.compile(r"\{\d")
 
 
 def parse_po(content: bytes, options: FileOptions) -> TextFile:
@@ -245,13 +246,9 @@ def parse_properties(content: bytes, options: FileOptions) -> TextFile:
     places = []
     for start, end in _property_values(decoded.text):
         value = _property_read(decoded.text[start:end])
-        is_quoted = "''" in value or "'" not in value
-        is_message = bool(_MESSAGE_FORMAT.search(value)) and is_quoted
         if is_worded(value):
-            read = value.replace("''", "'") if is_message else value
-            spelling = _PropertySpelling(is_ascii, is_message)
-            segment = Segment(with_whole_sentences(read))
-            places.append(Place(start, end, segment, spelling))
+            segment, spell = message_segment(value)
+            places.append(Place(start, end, segment, _PropertySpelling(spell, is_ascii)))
     return TextFile(decoded, places)
 
 
@@ -261,15 +258,13 @@ def _encode_latin(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class _PropertySpelling:
-    """Writes a translation as a value. `is_message`: MessageFormat doubles apostrophes."""
+    """Writes a translation, spelled as its message, as a value."""
 
+    spell: Callable[[Any], str]
     is_ascii: bool
-    is_message: bool
 
-    def __call__(self, translation: str) -> str:
-        if self.is_message:
-            translation = translation.replace("'", "''")
-        written = translation.translate(_WRITTEN)
+    def __call__(self, translation: Text) -> str:
+        written = self.spell(translation).translate(_WRITTEN)
         if written[:1] == " ":
             written = "\\" + written
         return _escape(written, 0x7F) if self.is_ascii else written

@@ -233,6 +233,20 @@ def test_values_of_properties(line: str, text: str, translation: str, expected: 
     assert parsed.write([translation]).decode() == content.replace(line, expected)
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("use '{'3'}' in it", "USE '{'3'}' IN IT"),
+        ("don''t use '{0}' here, {0}", "DON''T USE '{0}' HERE, {0}"),
+        ("''{0}'' is '{'", "''{0}'' IS '{'"),
+        ("use '{name}', it's it", "USE '{name}', IT'S IT"),
+        ("it''s '{' or '}' '{0}'", "IT''S '{' OR '}' '{0}'"),
+    ],
+)
+def test_quoted_braces_of_a_message_stay_quoted(value: str, expected: str) -> None:
+    assert translated("a.properties", f"a={value}".encode()).decode() == f"a={expected}"
+
+
 def test_only_strings_of_resx_are_translated() -> None:
     assert texts_of("a.resx", RESX) == ["Hello <b>{0}</b> & all", "Open\nthe file"]
     trees = [ElementTree.fromstring(one) for one in (RESX, translated("a.resx", RESX))]

@@ -142,6 +142,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("{n, plural, one {a", []),
         ("{0,choice,0#no|1<{0} files}", ["{0,choice,0#no|1<{0} files}"]),
         ("{% if a %} and {{{b}}}", ["{% if a %}", "{{{b}}}"]),
+        ("Use '{'name'}' or '{', it's '{name}'", ["'{'name'}'", "'{'", "{name}"]),
         ("2024-05-17T10:00:00Z, CVE-2024-1", ["2024-05-17T10:00:00Z", "CVE-2024-1"]),
         ("on 2024-05-17 10:00 or 12", ["2024-05-17 10:00"]),
         ("Tom &amp; Ann &#39;", ["&amp;", "&#39;"]),
