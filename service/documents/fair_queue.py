@@ -44,7 +44,7 @@ class FairQueue:
     def cancel(self, name: str) -> bool:
         """Cancel the work; True if it waits, so that it never runs."""
         if task := self._running.get(name):
-            task.cancel()
+            _cancel(task)
         for client in [client for client, own in self._waiting.items() if name in own]:
             self._take(client, name)
             return True
@@ -56,7 +56,7 @@ class FairQueue:
         self._waiting.clear()
         tasks = list(self._running.values())
         for task in tasks:
-            task.cancel()
+            _cancel(task)
         await asyncio.gather(*tasks, return_exceptions=True)
         return names
 
@@ -98,3 +98,8 @@ class FairQueue:
         del self._running[name]
         self._num_running -= Counter([client])  # without those of none
         self._start()
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    """Cancel it after its first step, without which it would end nothing."""
+    asyncio.get_running_loop().call_soon(task.cancel)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,3 +102,24 @@ async def test_work_that_pauses_lets_others_run() -> None:
     goes_on.set()
     await eventually(lambda: works.queue.num_running == 1)
     await works.queue.cancel_all()
+
+
+@pytest.mark.parametrize("num_turns", range(4))
+@pytest.mark.parametrize("are_all", [False, True])
+async def test_work_that_is_cancelled_ends_or_is_said_never_to_run(
+    num_turns: int, are_all: bool
+) -> None:
+    """However many turns of the event loop after it was added or had its turn."""
+    works = Works()
+    names = [f"a{number}" for number in range(MAX_OF_CLIENT + 2)]
+    for name in names:
+        works.add(name)
+    for _ in range(num_turns):
+        await asyncio.sleep(0)
+    if are_all:
+        never = await works.queue.cancel_all()
+    else:
+        never = [name for name in names if works.queue.cancel(name)]
+        await settled()
+    assert works.queue.num_waiting == works.queue.num_running == 0
+    assert sorted(works.ended + never) == names

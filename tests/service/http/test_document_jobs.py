@@ -105,6 +105,23 @@ def test_a_file_that_is_removed_frees_the_engine_and_its_room(directory: Path) -
         assert ended(client, send(client))["status"] == "done"
 
 
+def test_a_file_that_is_removed_before_its_work_begins_ends(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(FakeRunner(), directory, drain_seconds=60) as (server, client):
+        documents = server.app.state.server.documents
+        add = documents._queue.add
+
+        def add_and_remove(name: str, *rest: Any) -> None:
+            add(name, *rest)
+            documents.remove(name)
+
+        monkeypatch.setattr(documents._queue, "add", add_and_remove)
+        send(client)
+        until(lambda: server.count('dragoman_documents_total{outcome="cancelled"}') == 1)
+        assert documents.num_open == 0
+
+
 def test_a_request_for_a_file_that_is_lost_meanwhile_is_told_so(directory: Path) -> None:
     """As all are by the next hub of several front ends."""
     runner = FakeRunner()
