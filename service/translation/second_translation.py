@@ -15,6 +15,7 @@ import regex
 
 from model.decoding.sentence_limits import SentenceLimits
 from service.translation.job import ModelJob
+from service.translation.language.chinese import to_traditional
 from service.translation.markup.flow import MARK
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.entering import Entrance, Entry, LastStage
@@ -83,13 +84,18 @@ class SecondTranslation:
             return None
         found = first.terms.terms if first.terms else ()
         terms = [Replacement(one.start, one.end, spelled(one)) for one in found]
-        amounts = find_amounts(sentence.text, self._work.source, self._work.target)
-        others = [*_with_signs(sentence, amounts), *self._latin(sentence)]
+        others = [*_with_signs(sentence, self._amounts(sentence)), *self._latin(sentence)]
         others = [one for one in others if not _overlaps(one, terms)]
         carriers = self._entrance.carried(sentence, text, sorted([*terms, *others]))
         if carriers is None or self._entrance.count(carriers.text) > self._most_tokens:
             return None
         return carriers
+
+    def _amounts(self, sentence: Sentence) -> Iterator[Replacement]:
+        """The numbers as the translation writes them."""
+        for one in find_amounts(sentence.text, self._work.source, self._work.target):
+            new = to_traditional(one.new) if self._work.is_traditional else one.new
+            yield one._replace(new=new)
 
     def _latin(self, sentence: Sentence) -> Iterator[Replacement]:
         """The words that the translation keeps."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import regex
 
 from service.translation.checks.number_words import BEFORE_REPUBLIC, chinese_value
+from service.translation.language.chinese import SIMPLIFIED, to_simplified
 
 MONTHS = {
     "en": (
@@ -58,12 +59,12 @@ _DATES = {
     ),
     "zh": regex.compile(
         rf"(?:(?:(?P<year>[12][0-9]{{3}}|[一二][〇零一二三四五六七八九]{{3}})"
-        rf"|(?:中[华華])?民[国國] ?(?P<of_republic>[0-9]{{1,3}}|{_NUMERAL}{{1,5}})"
+        rf"|(?:中华)?民国 ?(?P<of_republic>[0-9]{{1,3}}|{_NUMERAL}{{1,5}})"
         rf"|(?P<of_republic>一百{_NUMERAL}{{0,3}}))"
         rf" ?年 ?)?"
         rf"(?<!\d|[阴农]历)(?P<month>{_CHINESE}) ?月 ?"
-        rf"(?:(?P<day>{_CHINESE}) ?[日号號]?(?P<joint>\s?[-—–～~、,，至到和与及或]\s?)){{0,4}}"
-        rf"(?P<day>{_CHINESE}) ?[日号號]"
+        rf"(?:(?P<day>{_CHINESE}) ?[日号]?(?P<joint>\s?[-—–～~、,，至到和与及或]\s?)){{0,4}}"
+        rf"(?P<day>{_CHINESE}) ?[日号]"
     ),
 }
 _JOINTS = {
@@ -121,6 +122,7 @@ def find_dates(text: str, language: str) -> Iterator[Date]:
     """The dates of a text in a language that has some here; days that share a month, as in 5 to 7
     July, are one. Linear time."""
     pattern, last = _DATES.get(language), 0
+    text = to_simplified(text) if language == SIMPLIFIED else text
     for found in pattern.finditer(text) if pattern else ():
         before = text[max(last, found.start() - _LONGEST_JOINT) : found.start()]
         last = found.end()

@@ -65,9 +65,7 @@ SCALES = {
     "百": 10**2,
     "千": 10**3,
     "万": 10**4,
-    "萬": 10**4,
     "亿": 10**8,
-    "億": 10**8,
 }
 """Words after a number that multiply it."""
 ABBREVIATED_SCALES = {
@@ -83,7 +81,7 @@ _ZH_DIGITS = {char: value % 10 for value, char in enumerate("〇一二三四五�
 _ZH_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ZH_LARGE = {"万": 10**4, "亿": 10**8}
 HAS_NUMBERS = regex.compile(
-    r"\d|[一二两三四五六七八九][〇零一二三四五六七八九十百千万亿]|点[半一二三四五六七八九零]|[一二三四五六七八九十]月[一二三四五六七八九十]"
+    r"\d|[一二两兩三四五六七八九][〇零一二三四五六七八九十百千万萬亿億]|[点點][半一二三四五六七八九零]|[一二三四五六七八九十]月[一二三四五六七八九十]"
 )
 """A digit, or what Chinese numbers in words have that must be translated as numbers, and dates."""
 BEFORE_REPUBLIC = 1911

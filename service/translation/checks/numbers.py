@@ -34,8 +34,8 @@ _PARTED = regex.compile(
     r"|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
     r"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) )[0-3]?\d\.[01]?\d(?=\.(?!\d))"
 )
-_SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿萬億]+|[百千])")
-_TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿萬億])")
+_SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿]+|[百千])")
+_TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿])")
 _TIME = regex.compile(r"(?<=点)(?:(?P<half>半)|[一1]刻|(?P<three>[三3]刻))")
 _PART_OF_HOUR = regex.compile(r"\bhalf past\b|\bhalb\b|quarter|viertel", regex.IGNORECASE)
 _MINUTES = frozenset(map(Decimal, (15, 30, 45)))
@@ -43,7 +43,7 @@ _AND_A_HALF = regex.compile(
     r"(?:and a half|(?:ein|ander)t?halb)(?:\s(?P<scale>\p{L}++))?|半", regex.IGNORECASE
 )
 _HALF = Decimal("0.5")
-_MYRIADS = frozenset("万亿萬億")
+_MYRIADS = frozenset("万亿")
 """Unlike 千 these are never a prefix of a unit."""
 _RANGE = r"(?:\s?(?:[-–—]|(?:to|or|and|till|until|bis|und|oder)\s)\s?[01]?\d(?:[:.]\d\d)?)?"
 _AFTERNOON = regex.compile(
@@ -58,19 +58,19 @@ _OF_AFTERNOON = regex.compile(
     regex.IGNORECASE,
 )
 """What stands before an hour of the second half of the day, or before a range's second hour."""
-_REPUBLIC = regex.compile(r"民[国國]\s?$")
+_REPUBLIC = regex.compile(r"民国\s?$")
 _LONGEST_SCALE = 12
 LETTER_SCALES = {"k": 10**3, "m": 10**6, "b": 10**9, "tn": 10**12}
 """Scales that touch their number, as in $60k."""
 _MINUS = regex.compile(
     r"(?:(?<![\w.,:;)\]}%‰°℃/+*~^#–—-])[-−](?=\d)"
     r"|(?<=\p{Han})(?<!\d\s?\p{Han}{1,3})[-−]"
-    r"(?:(?<=[为為是在到至从從由于於和与與或达達约約回被].)(?=\d)|(?=[\d.]++\s?[%‰℃°度元])))"
+    r"(?:(?<=[为是在到至从由于和与或达约回被].)(?=\d)|(?=[\d.]++\s?[%‰℃°度元])))"
     r"(?!(?:19|20)\d\d(?!\d))"
 )
 """A minus, no hyphen and no sign of a range: in Chinese that of 为-3 and 温-3℃, not of 氦-3."""
 _MAYBE_MINUS = regex.compile(
-    r"(?:[-−–—]\s?|\b(?:minus|negative|below|unter)\s|[负負减減]|零下)$", regex.IGNORECASE
+    r"(?:[-−–—]\s?|\b(?:minus|negative|below|unter)\s|[负减]|零下)$", regex.IGNORECASE
 )
 _LONGEST_MINUS = 12
 _OTHER_DIGIT = regex.compile(r"(?V1)[\d--0-9]")
@@ -112,7 +112,7 @@ def find_numbers(text: str) -> Numbers:
     certain += _quarters(text)
     certain += [
         Number(
-            text[word.start : word.end],
+            respelled.written(word.start, word.end),
             frozenset(_with_year({Decimal(word.value)}, text, word.start, word.end)),
         )
         for word in words

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import regex
 
-from model.text.spans import disjoint
+from model.text.spans import Span, disjoint
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
 from service.translation.checks.number_words import InDigits, words_value
+from service.translation.language.chinese import to_simplified
 
 _ONES = "one|two|three|four|five|six|seven|eight|nine"
 _TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
@@ -33,19 +34,24 @@ _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 class Respelled(NamedTuple):
-    """A text with numbers in digits: where these are, and the words that stood there."""
+    """A text with numbers in digits, in simplified characters, and the one that was written: where
+    the numbers begin and end, and the places in the other text at which these ends are."""
 
     text: str
+    source: str
     starts: Sequence[int]
     ends: Sequence[int]
-    words: Sequence[str]
+    source_spans: Sequence[Span]
 
     def written(self, start: int, end: int) -> str:
         """text[start:end] as it was written, with all of a number in words."""
         last = bisect.bisect_right(self.starts, start) - 1
-        if last >= 0 and start < self.ends[last]:
-            return self.words[last]
-        return self.text[start:end]
+        if last < 0:
+            return self.source[start:end]
+        if start < self.ends[last]:
+            return self.source[slice(*self.source_spans[last])]
+        shift = self.source_spans[last].end - self.ends[last]
+        return self.source[start + shift : end + shift]
 
 
 def find_spelled_out(text: str, language: str) -> Iterator[InDigits]:
@@ -60,6 +66,7 @@ def find_spelled_out(text: str, language: str) -> Iterator[InDigits]:
 
 def in_digits(text: str) -> Respelled:
     """The text with these numbers and the Chinese ones in digits."""
+    source, text = text, to_simplified(text)
     spelled_out = [*find_spelled_out(text, "en"), *find_spelled_out(text, "de")]
     found = disjoint([*spelled_out, *find_decimals(text), *find_years(text)])
     parts, starts, ends = [], [], []
@@ -69,8 +76,8 @@ def in_digits(text: str) -> Respelled:
         starts.append(start + shift)
         ends.append(starts[-1] + len(digits))
         shift, last = ends[-1] - end, end
-    words = [text[start:end] for start, end, _ in found]
-    return Respelled("".join([*parts, text[last:]]), starts, ends, words)
+    spans = [Span(start, end) for start, end, _ in found]
+    return Respelled("".join([*parts, text[last:]]), source, starts, ends, spans)
 
 
 def has_spoken_numbers(text: str, language: str) -> bool:

@@ -170,15 +170,8 @@ class Entrance:
         return enter_carriers(text, self._pair, self._tokenizer.reserved, kept, amounts)
 
     def last_stages(self, text: str) -> Sequence[LastStage]:
-        """The stages that a sentence enters last: of its words, its letters and its script."""
-        umlauts = enter_umlauts(text, self._tokenizer, self._work.source)
-        stages: list[LastStage] = [umlauts] if umlauts else []
-        text = stages[-1].text if stages else text
-        stages += self._word_stages(text) if has_odd_words(text, self._work.source) else []
-        text = stages[-1].text if stages else text
-        if rare := enter_rare_capitals(text, self._tokenizer, self._work.source):
-            stages.append(rare)
-            text = rare.text
+        """The stages that a sentence enters last: of its script, its words and its letters."""
+        stages: list[LastStage] = []
         if self._changes_script:
             script = enter_script(
                 text,
@@ -187,6 +180,14 @@ class Entrance:
                 count=self.count_pieces,
             )
             stages += [script] if script else []
+            text = stages[-1].text if stages else text
+        if umlauts := enter_umlauts(text, self._tokenizer, self._work.source):
+            stages.append(umlauts)
+            text = umlauts.text
+        stages += self._word_stages(text) if has_odd_words(text, self._work.source) else []
+        text = stages[-1].text if stages else text
+        if rare := enter_rare_capitals(text, self._tokenizer, self._work.source):
+            stages.append(rare)
         return stages
 
     def _word_stages(self, text: str) -> Iterator[LastStage]:

@@ -11,7 +11,7 @@ from service.translation.sentence.stages import Draft
 
 _ORDINAL = {
     "de": regex.compile(r"\d\.\s"),
-    "zh": regex.compile(r"第\s?\d|\d世纪"),
+    "zh": regex.compile(r"第\s?\d|\d世[纪紀]"),
 }
 _WRITTEN = regex.compile(r"(?<![\p{L}\d.,])(?P<number>\d{1,4})(?P<ending>(?:st|nd|rd|th){1,3})\b")
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}

@@ -13,6 +13,9 @@ from model.decoding.sentence_limits import SentenceLimits
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 from service.translation.alignment import AlignmentLink
+from service.translation.checks.dates import find_dates
+from service.translation.checks.number_words import HAS_NUMBERS
+from service.translation.checks.numbers import find_numbers
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.language.chinese import (
     is_chinese,
@@ -23,8 +26,9 @@ from service.translation.language.chinese import (
 from service.translation.language.detection import LanguageDetector
 from service.translation.preparation import Preparation
 from service.translation.routing import OfferedModel, Routes
+from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.script import enter_script
-from service.translation.sentence.stages import Draft
+from service.translation.sentence.stages import Draft, leave
 
 FILE = Path("checkpoints/zh-en/sentencepiece.model")
 TOKENIZER = Tokenizer(FILE, FILE, TokenizerConfig(FILE.name, FILE.name, reserved=16))
@@ -70,6 +74,57 @@ def test_the_network_reads_the_words_that_it_knows(text: str, read: str) -> None
     stage = enter_script(text, is_traditional=False, reads_traditional=False, count=num_pieces)
     assert stage is not None
     assert stage.text == read
+
+
+NUMBERS = """
+    三万元 三亿两千万人 一万两千米 三点五公里 百分之三点五 两年半 早上8点到晚上9点 两三千块
+    下午3点05分 上世纪八十年代 中华民国九十九年 5月3号 近万人 零下5度 二战后 3万亿 打8折 三四个钟头
+"""
+
+
+@pytest.mark.parametrize("text", NUMBERS.split())
+def test_numbers_in_traditional_characters_are_read_as_in_simplified_ones(text: str) -> None:
+    text = f"他说，{text}。"
+    written = to_traditional(text)
+    job = TranslationJob([text, written], "zh", "en")
+    work = ModelJob(job, job.texts, [0, 1], "zh", "en", OPTIONS)
+    parsed, (simplified, traditional) = Preparation(TOKENIZER, LIMITS, work).prepare()
+    assert traditional.text == simplified.text
+    copied = leave(traditional.stages, Draft(traditional.text))
+    assert copied is not None
+    assert copied.text == parsed[1].sentences[0].text
+    amounts = [one.new for one in find_amounts(text, "zh", "en")]
+    assert [one.new for one in find_amounts(written, "zh", "en")] == amounts
+    assert HAS_NUMBERS.search(written) or not HAS_NUMBERS.search(text)
+
+
+def test_carried_numbers_are_in_the_characters_of_the_translation() -> None:
+    text = "It paid 3.25 trillion euros."
+    for is_wanted, amount in ((False, "3.25万亿"), (True, "3.25萬億")):
+        job = TranslationJob([text], "en", "zh")
+        work = ModelJob(job, [text], [0], "en", "zh", OPTIONS, is_traditional=is_wanted)
+        preparation = Preparation(TOKENIZER, LIMITS, work)
+        (parsed,), (first,) = preparation.prepare()
+        entry = preparation.second_translation.entry(parsed.sentences[0], first, 1)
+        assert entry is not None
+        copied = leave(entry.stages, Draft(entry.text))
+        assert copied is not None
+        assert copied.text == text.replace("3.25 trillion", amount)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([*NUMBERS.split(), "one point five", "，", "5"]), max_size=5))
+def test_numbers_have_the_same_values_in_traditional_characters(parts: list[str]) -> None:
+    text = " ".join(parts)
+    written = to_traditional(text)
+    numbers, others = find_numbers(text), find_numbers(written)
+    assert others.possible == numbers.possible
+    assert [one.values for one in others.certain] == [one.values for one in numbers.certain]
+    for number, other in zip(numbers.certain, others.certain, strict=True):
+        assert other.written in written
+        assert to_simplified(other.written) == number.written
+    dates = [one[2:] for one in find_dates(text, "zh")]
+    assert [one[2:] for one in find_dates(written, "zh")] == dates
 
 
 @settings(deadline=None)  # the first call loads OpenCC

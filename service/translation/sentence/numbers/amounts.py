@@ -17,6 +17,7 @@ from model.text.spans import disjoint
 from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
+from service.translation.language.chinese import SIMPLIFIED, to_simplified
 from service.translation.sentence.numbers.halves import find_halves
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
@@ -85,18 +86,15 @@ _WRITINGS = {
         {
             "百": 10**2,
             "千": 10**3,
-            "萬": 10**4,
-            "億": 10**8,
             "千万": 10**7,
             "百万": 10**6,
-            "萬億": 10**12,
         },
         is_spaced=False,
     ),
 }
 _NUMBER = regex.compile(
     r"(?<![\p{Latin}\d_]|\d[.,])\d++(?:[.,:/\u202f-]\d++)*+"
-    r"(?:[ \u00a0]?+(?P<scale>\p{Latin}++|[百千万亿萬億]++))?+"
+    r"(?:[ \u00a0]?+(?P<scale>\p{Latin}++|[百千万亿]++))?+"
 )
 _POINT = regex.compile(r"\.(?=\W*+\w)")
 """Of an abbreviation; that at the end of a text is of the sentence."""
@@ -110,6 +108,7 @@ def find_amounts(text: str, source: str, target: str) -> Iterator[Replacement]:
     """The numbers of a text as the target writes them, but for those that are a part of a word,
     months in Chinese, and what only one of the languages writes so; dates, and English hours as
     those of a whole day. Linear time."""
+    text = to_simplified(text) if source == SIMPLIFIED else text
     kinds = _kinds(with_known_digits(text), source, target)
     yield from disjoint(itertools.chain.from_iterable(kinds))
 

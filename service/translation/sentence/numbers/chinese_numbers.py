@@ -98,7 +98,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     ),
     (
         regex.compile(
-            r"(?<=[超近约達达逾满过足到低高]于?)万(?=[元人名台辆件套吨亩次册张只条块美欧])"
+            r"(?<=[超近约达逾满过足到低高]于?)万(?=[元人名台辆件套吨亩次册张只条块美欧])"
         ),
         _one_myriad,
     ),

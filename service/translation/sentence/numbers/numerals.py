@@ -15,7 +15,7 @@ _NUMERAL = f"{DIGITS}两〇零十百千万亿"
 _NUMERALS = regex.compile(
     rf"(?<![\d第双点{_NUMERAL}])(?P<percent>百分之)?(?:"
     rf"(?P<low>[{DIGITS}两])(?P<high>[{DIGITS}])(?P<unit>[十百千]万?|万)"
-    rf"|(?:中[华華])?民[国國]\s?(?P<of_republic>[{DIGITS}〇零十百]{{1,5}}|\d{{1,3}})(?=\s?年)"
+    rf"|(?:中华)?民国\s?(?P<of_republic>[{DIGITS}〇零十百]{{1,5}}|\d{{1,3}})(?=\s?年)"
     rf"|(?P<year>[一二][〇零{DIGITS}]{{3}})(?=年)"
     rf"|(?P<hour>[{DIGITS}两十]{{1,2}}|[12]?\d)点(?P<part>半|[一三]刻)"
     rf"|(?P<count>[{DIGITS}两十][{_NUMERAL}]{{1,19}}|(?<=百分之)[{DIGITS}零]|[{DIGITS}两零](?=点[{DIGITS}零]+[万亿]))"
