@@ -13,6 +13,7 @@ from model.text.spans import Span, disjoint
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
+from service.translation.checks.more_than import find_more_than
 from service.translation.checks.number_words import InDigits, words_value
 from service.translation.language.chinese import to_simplified
 
@@ -68,7 +69,8 @@ def in_digits(text: str) -> Respelled:
     """The text with these numbers and the Chinese ones in digits."""
     source, text = text, to_simplified(text)
     spelled_out = [*find_spelled_out(text, "en"), *find_spelled_out(text, "de")]
-    found = disjoint([*spelled_out, *find_decimals(text), *find_years(text)])
+    chinese = *find_more_than(text), *find_decimals(text), *find_years(text)
+    found = disjoint([*spelled_out, *chinese])
     parts, starts, ends = [], [], []
     shift = last = 0
     for start, end, digits in found:

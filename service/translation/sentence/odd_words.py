@@ -24,7 +24,7 @@ _LATIN = re.compile(
 a sign joins, words for any gender, or an hour."""
 _NUMERAL, _BEFORE_TIME = "一二三四五六七八九十", "午上里夜一二三四五六日天"
 _CHINESE = re.compile(
-    rf"[{_CAPITAL}\d.,:&(（\-−～〜~—下折点时分钟米万克升瓦伏成战年纪二三四五六七八九](?:(?<=[{_CAPITAL}])[{_CAPITAL}]|{_JOINED}"
+    rf"[{_CAPITAL}\d.,:&(（\-−～〜~—下折点时分钟米万克升瓦伏成战年纪多余几二三四五六七八九](?:(?<=[{_CAPITAL}])[{_CAPITAL}]|{_JOINED}"
     r"|(?<=[一-鿿][-−])\d|(?<=零下)|(?<=\d)[.,]\d"
     rf"|(?<=[{_NUMERAL}\d ]折)|(?<=[{_NUMERAL}两零〇百千万亿\d]点)[{_NUMERAL}半零\d]"
     rf"|(?<=[{_NUMERAL}两]成)|(?<=[一二]战)|(?<=[{_NUMERAL}〇零]年)|(?<=十年)代|(?<=世纪)"
@@ -33,7 +33,7 @@ _CHINESE = re.compile(
     r"|(?<=[近约达逾满过足低高超到于]万)[^万亿，。]|(?<=\d点)半?\s?[-–—~～至到]"
     rf"|(?:(?<=[{_BEFORE_TIME}]\d)|(?<=[{_BEFORE_TIME}]\d\d))[:：]|(?<=\d)(?:[至到]\d|[～〜—])"
     r"|(?:(?<=小时)|(?<=\d分)|(?<=分钟)|(?<=\d米))\d|(?<=[\d日号月年点分][～〜—])\d"
-    r"|(?<=[%％][~～〜—])[\d⟦])"
+    rf"|(?<=[%％][~～〜—])[\d⟦]|(?<=[{_NUMERAL}百千万亿\d][多余])|(?<=十几))"
 )
 """Two capitals, words that a sign joins, or a number that is taken for another."""
 

@@ -15,6 +15,7 @@ import regex
 
 from model.text.spans import disjoint
 from service.translation.checks.dates import DATED, find_dates
+from service.translation.checks.more_than import MORE_THAN, find_more_than
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
@@ -31,12 +32,13 @@ _MOST_DECIMALS = 2
 @dataclass(frozen=True)
 class _Writing:
     """How a language writes numbers: its marks, the words for large values, the largest first, with
-    their singular, and other words that multiply."""
+    their singular, other words that multiply, and what tells that there are more."""
 
     group: str
     decimal: str
     large: tuple[tuple[int, str, str], ...]
     others: Mapping[str, int]
+    more_than: str
     is_spaced: bool = True
 
     @property
@@ -62,6 +64,7 @@ _WRITINGS = {
             (10**6, "million", "million"),
         ),
         {"thousand": 10**3, "mn": 10**6, "bn": 10**9},
+        "more than ",
     ),
     "de": _Writing(
         ".",
@@ -72,12 +75,14 @@ _WRITINGS = {
             (10**6, "Millionen", "Million"),
         ),
         {"tausend": 10**3, "tsd": 10**3, "mio": 10**6, "mrd": 10**9},
+        "mehr als ",
     ),
     "fr": _Writing(
         "\u202f",
         ",",
         ((10**9, "milliards", "milliard"), (10**6, "millions", "million")),
         {"mille": 10**3},
+        "plus de ",
     ),
     "zh": _Writing(
         ",",
@@ -89,6 +94,7 @@ _WRITINGS = {
             "千万": 10**7,
             "百万": 10**6,
         },
+        MORE_THAN,
         is_spaced=False,
     ),
 }
@@ -128,8 +134,16 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
             )
         scaled = find_scaled(text, source)
         yield (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
+        yield _more_than(text, source, other, target)
         yield _numerals(text, source, other)
     yield _find_numbers(text, source, target)
+
+
+def _more_than(text: str, source: str, writing: _Writing, target: str) -> Iterator[Replacement]:
+    for start, end, digits in find_more_than(text) if source == "zh" else ():
+        before = writing.more_than if digits.startswith(MORE_THAN) else ""
+        for number in _find_numbers(digits, source, target):
+            yield Replacement(start, end, f"{before}{number.new}")
 
 
 def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Replacement]:

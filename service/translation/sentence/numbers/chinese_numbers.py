@@ -1,5 +1,5 @@
 """Chinese numbers that networks take for others: 8折 is 20 % off, 零下5度 and 为-5 are below zero,
-3点半 is 3:30, 2分30秒 is two numbers, 近万人 is 1万, and 3～5 is 3-5."""
+3点半 is 3:30, 2分30秒 is two numbers, 近万人 is 1万, 50多万 is over 50万, and 3～5 is 3-5."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import regex
 
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
+from service.translation.checks.more_than import find_more_than
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
 from service.translation.language.line_marks import NUMERAL
@@ -20,7 +21,8 @@ _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 
 def find_chinese_numbers(text: str) -> Iterator[Replacement]:
     """Those of a text that networks take for others."""
-    yield from (Replacement(*one) for one in (*find_decimals(text), *find_years(text)))
+    spelled_out = *find_more_than(text), *find_decimals(text), *find_years(text)
+    yield from (Replacement(*one) for one in spelled_out)
     for sign in _MINUS.finditer(text):
         if has_minus(text, sign.end()):
             yield Replacement(*sign.span(), f" {sign.group()}")

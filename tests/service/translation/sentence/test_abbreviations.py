@@ -273,7 +273,7 @@ PARTS = {
     "zh": """
         一 二 三 四 七 九 十 百 千 万 亿 零 〇 两 点 半 刻 分 分之 百分之 年 年代 世纪 公元前 成 折
         克 千克 升 瓦 伏 平米 米 度 零下 近 约 二战 后 第 ， 。 第三章 条 至 ～ % 5 12 3.5 1,234
-        2024 早上 下午 小时 个 人 天 岁 元 又 、 - ⟦0⟧ ٣ 𝟐 ½ <b> {x} A
+        2024 早上 下午 小时 个 人 天 岁 元 又 、 - ⟦0⟧ ٣ 𝟐 ½ <b> {x} A 多 余 几
     """,
     "en": """
         one five nineteen twenty twenty-one hundred thousand point oh zero and the of May March

@@ -13,6 +13,7 @@ from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.spelled_out import in_digits
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.numbers.numerals import find_numerals
+from tests.service.translation.sentence.test_abbreviations import entered
 
 DIGITS, UNITS = "零一二三四五六七八九", ("", "十", "百", "千")
 
@@ -69,6 +70,41 @@ def test_decimals_in_words_are_those_in_digits(
     assert unmatched(numbers, find_numbers(f"about {value:f}")) == ([], [])
 
 
+@given(
+    st.integers(1, 999).map(lambda tens: 10 * tens),
+    st.sampled_from((("", 1), ("万", 10**4), ("百万", 10**6), ("亿", 10**8), ("万亿", 10**12))),
+    st.sampled_from("多余"),
+    st.booleans(),
+)
+def test_some_more_than_a_number_is_more_than_all_of_it(
+    number: int, scale: tuple[str, int], sign: str, is_in_words: bool
+) -> None:
+    value = number * scale[1]
+    text = f"这里有{in_words(number) if is_in_words else number}{sign}{scale[0]}人"
+    went_in = entered(text, "zh")
+    assert went_in is not None
+    assert "有超过" in went_in
+    assert [one.written for one in find_numbers(text).certain] == [text[3:-1]]
+    for numbers in (find_numbers(went_in), find_numbers(f"more than {value:,} people")):
+        assert unmatched(find_numbers(text), numbers) == ([], [])
+    for target in ("en", "de"):
+        (amount,) = find_amounts(text, "zh", target)
+        assert amount.new.startswith(("more than ", "mehr als "))
+        assert unmatched(find_numbers(text), find_numbers(amount.new)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("十几万，二十几个，百余名，20多%", "超过10万，超过20个，超过100名，超过20%"),
+        ("约500多万，达到三百多万，三万多亿", "约500万，达到300万，超过3万亿"),
+        ("500余额，一百多分之一，几十多，数十余万，25多，第十多，十多功能，三百多少", None),
+    ],
+)
+def test_what_more_stands_with(text: str, digits: str | None) -> None:
+    assert in_digits(text).text == (digits or text)
+
+
 @pytest.mark.parametrize(
     ("text", "digits"),
     [
@@ -88,7 +124,7 @@ def test_what_is_no_decimal_stays(text: str, digits: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "written"),
     [
-        ("花了一万二，一百五十多", ["12,000", "150"]),
+        ("花了一万二，一百五十多", ["12,000", "more than 150"]),
         ("百分之五到百分之九十九点九", ["5%", "99.9%"]),
         ("三四十人，五六百万", ["30–40", "5 million–6 million"]),
         ("一九四九年，十九世纪，八点一刻", ["1949", "19", "8:15"]),
