@@ -66,7 +66,7 @@ USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、){_USUAL_HAN}++(?:[，、]{_USUAL_H
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
 one at the end. For them, one look answers what `_has_no_stage` asks."""
 ODD_NUMERAL = re.compile(
-    "[一二三四五六七八九十〇两][成战年十百千世折点克升瓦伏]|[一二三四五六七八两][二三四五六七八九]"
+    "[一二三四五六七八九十〇两][成战年十百千世折点时克升瓦伏]|[一二三四五六七八两][二三四五六七八九]"
     "|[十百千亿][多余几]"
 )
 """In usual Chinese sentences, what may be of a number that goes in otherwise."""

@@ -40,7 +40,7 @@ _COUNTED = "个|天|岁|次|人|名|位|小时|分钟|公里|米|本|只|条|块
 _RANGE = regex.compile(
     rf"(?<![\d第点{_NUMERAL}])(?:(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])(?P<unit>[十百千])"
     rf"(?![{_NUMERAL}分])|(?P<tens>[二三四五六七八九]?十)?(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])"
-    rf"(?={_COUNTED}))"
+    rf"(?={_COUNTED}|点(?![{_DIGITS}零])))"
 )
 """三四百, 三四天 and 十七八岁, but not 五六年, which is 1956, too."""
 

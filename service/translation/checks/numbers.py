@@ -30,7 +30,7 @@ _IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
 _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")
 _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
-    r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+:\d{2}+"
+    r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+|0\d: \d{2}(?!\d)"
     r"|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
     r"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) )[0-3]?\d\.[01]?\d(?=\.(?!\d))"
 )
@@ -53,7 +53,7 @@ _AFTERNOON = regex.compile(
 _MORNING = regex.compile(rf"(?:[:.]\d\d)?{_RANGE}\s?a\.?\s?m\b", regex.IGNORECASE)
 _LONGEST_RANGE = 32
 _OF_AFTERNOON = regex.compile(
-    r"(?:中午|下午|晚上|傍晚|夜里|深夜|nachmittags|abends)\s?"
+    r"(?:中午|下午|晚上?|傍晚|夜里|深夜|nachmittags|abends)\s?"
     r"(?:\d{1,2}(?:[:：点](?:\d\d分?)?)?\s?[-–—~～至到]\s?)?$",
     regex.IGNORECASE,
 )
@@ -216,7 +216,7 @@ def _digits(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
 
 
 def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
-    is_time = ":" in text[start:end] or text.count(".", start, end) == 1
+    is_time = any(colon in text[start:end] for colon in ":：") or text.count(".", start, end) == 1
     for match in regex.finditer(r"\d++", text, pos=start, endpos=end):
         value = Decimal(match.group())
         if is_time and match.start() > start and not value:

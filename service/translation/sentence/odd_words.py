@@ -22,9 +22,9 @@ _LATIN = re.compile(
 )
 """Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that
 a sign joins, words for any gender, or an hour."""
-_NUMERAL, _BEFORE_TIME = "一二三四五六七八九十", "午上里夜一二三四五六日天"
+_NUMERAL, _BEFORE_TIME = "一二三四五六七八九十", "午上里夜早晚晨一二三四五六日天号"
 _CHINESE = re.compile(
-    rf"[{_CAPITAL}\d.,:&(（\-−～〜~—下折点时分钟米万克升瓦伏成战年纪多余几二三四五六七八九](?:(?<=[{_CAPITAL}])[{_CAPITAL}]|{_JOINED}"
+    rf"[{_CAPITAL}\d.,:：&(（\-−–～〜~—下折点时分钟米万克升瓦伏成战年纪多余几二三四五六七八九](?:(?<=[{_CAPITAL}])[{_CAPITAL}]|{_JOINED}"
     r"|(?<=[一-鿿][-−])\d|(?<=零下)|(?<=\d)[.,]\d"
     rf"|(?<=[{_NUMERAL}\d ]折)|(?<=[{_NUMERAL}两零〇百千万亿\d]点)[{_NUMERAL}半零\d]"
     rf"|(?<=[{_NUMERAL}两]成)|(?<=[一二]战)|(?<=[{_NUMERAL}〇零]年)|(?<=十年)代|(?<=世纪)"
@@ -33,7 +33,11 @@ _CHINESE = re.compile(
     r"|(?<=[近约达逾满过足低高超到于]万)[^万亿，。]|(?<=\d点)半?\s?[-–—~～至到]"
     rf"|(?:(?<=[{_BEFORE_TIME}]\d)|(?<=[{_BEFORE_TIME}]\d\d))[:：]|(?<=\d)(?:[至到]\d|[～〜—])"
     r"|(?:(?<=小时)|(?<=\d分)|(?<=分钟)|(?<=\d米))\d|(?<=[\d日号月年点分][～〜—])\d"
-    rf"|(?<=[%％][~～〜—])[\d⟦]|(?<=[{_NUMERAL}百千万亿\d][多余])|(?<=十几))"
+    rf"|(?<=[%％][~～〜—])[\d⟦]|(?<=[{_NUMERAL}百千万亿\d][多余])|(?<=十几)"
+    rf"|(?<=[\d{_NUMERAL}]时)|(?<=[晨上午早][{_NUMERAL}两]点)|(?<=[晨上午早]十[一二]点)"
+    rf"|(?<=[早晚][\d二三四五六七八九])[\d点时:：]|(?<=[早晚][一两十]点)|(?<=[早晚]十[一二]点)"
+    r"|(?<=\d：)\d|(?<=:\d\d[~–])\d|(?<=0\d:)\s\d|(?<=\d点)\d|(?<=\d[-–—~～至到]\d)\d?月|(?<=月[-–—~～至到]\d)"
+    rf"|(?<=[{_NUMERAL}日天][-–—~〜～])[周星礼])"
 )
 """Two capitals, words that a sign joins, or a number that is taken for another."""
 

@@ -17,20 +17,28 @@ if TYPE_CHECKING:
 
 _LEAST_SPELLED = 0.5
 _LINE = regex.compile(r"[^\n]+")
+_PERCENTAGES = r"(?<=\d\s?[%％]\s?)[~～]\s?\d"
+_RANGE = (
+    rf"{_PERCENTAGES}|(?<=[\d日号月年点分])～\d|(?<=[月\d])~\d\d?月"
+    r"|(?<=[:：]\d\d)~\d|(?<=[周期拜][一二三四五六日天])[~～][周星礼]"
+)
+"""Of percentages, and of Chinese numbers, times and days: another sign is written there."""
 _SIGNS = (
-    r"(?:(?!(?<=\d\s?[%％]\s?)[~～]\s?\d)[[\p{S}\p{No}§¶†‡•‣‰‱※′″‖]--[\x00-\x7F´¨]||[$|^~<>\\{}]]"
+    r"(?:[[\p{S}\p{No}§¶†‡•‣‰‱※′″‖]--[\x00-\x7F´¨]||[$|^~<>\\{}]]"
     r"|(?<!\S|\p{Han}\s)[·・‧¿¡](?!\S|\s\p{Han}))"
 )
-"""Not that of a range of percentages, for which another is written."""
 _SIGN = regex.compile(rf"(?V1){_SIGNS}")
 _BESIDE_LETTERS = r"\p{M}\p{Nd}²³¹⁰⁴-₉"
 _PART, _PART_OF_UNSPACED = (
     regex.compile(
         rf"(?V1)(?P<end>{EMOJI}|{BAR})"
         rf"|(?P<word>[{letter}][[{letter}]{_BESIDE_LETTERS}]*)"
-        rf"|{_SIGNS}\p{{M}}*"
+        rf"|(?!{ranges}){_SIGNS}\p{{M}}*"
     )
-    for letter in (r"\p{L}\u3001-\u303f\uff01-\uff65", r"\p{L}--\p{Han}")
+    for letter, ranges in (
+        (r"\p{L}\u3001-\u303f\uff01-\uff65", _PERCENTAGES),
+        (r"\p{L}--\p{Han}", _RANGE),
+    )
 )
 
 

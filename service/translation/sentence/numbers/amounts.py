@@ -104,6 +104,7 @@ _NUMBER = regex.compile(
 )
 _POINT = regex.compile(r"\.(?=\W*+\w)")
 """Of an abbreviation; that at the end of a text is of the sentence."""
+_MONTH = regex.compile(r"(?:\s?[~～〜—–至到]\s?\d\d?)?月")
 _WORD = regex.compile(r"[\p{Latin}\d_]")
 _WITH_HALVES = frozenset({"de", "en"})
 """Whose halves have no unit in them."""
@@ -125,7 +126,8 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
     if target in DATED:
         dates = find_dates(text, source)
         yield (Replacement(one.start, one.end, one.written(target)) for one in dates)
-    yield (Replacement(one.start, one.end, one.written) for one in find_hours(text, source))
+    hours = find_hours(text, source)
+    yield (Replacement(one.start, one.end, one.written.strip()) for one in hours)
     if other is not None and source != target:
         if source in _WITH_HALVES:
             halves = find_halves(text, source)
@@ -168,7 +170,7 @@ def _find_numbers(text: str, source: str, target: str) -> Iterator[Replacement]:
                 end += 1
         written = text[match.start() : match.start("scale") if scale else end].rstrip(" \u00a0")
         end = end if scale else match.start() + len(written)
-        if (_WORD.match(text, end) and not _DAYTIME.match(text, end)) or text.startswith("月", end):
+        if (_WORD.match(text, end) and not _DAYTIME.match(text, end)) or _MONTH.match(text, end):
             continue
         spelled = _in_target(written, scale, own, other)
         if spelled is not None:

@@ -1,5 +1,5 @@
 """Chinese times as those of a whole day: networks lose that 下午3:20 is 15:20, that 4:00 is so in
-下午2:30至4:00, and the minutes of 8点05分."""
+下午2:30至4:00, and the minutes of 8点05分; they take 时 for when, and 早上八点半 for 20:30."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Iterator
 
 import regex
 
-from service.translation.sentence.numbers.parts_of_day import PARTS, of_whole_day
+from service.translation.checks.number_words import chinese_value
+from service.translation.sentence.numbers.numerals import DIGITS, MINUTES
+from service.translation.sentence.numbers.parts_of_day import MORNING, PARTS, of_whole_day
 from service.translation.sentence.replaced import Replacement
 
-_OF_DAY = (
-    rf"(?:(?P<{{0}}part>{PARTS['zh']})\s?)?"
-    r"(?P<{0}hour>[01]?[0-9]|2[0-4])(?:[:：]|点(?=\d\d分))(?P<{0}minute>[0-5][0-9])分?+"
+HOUR_IN_WORDS = rf"(?<![{DIGITS}十百千万两第])(?:二十[一二三四]?|十[{DIGITS}]?|[{DIGITS}两])"
+_MINUTES_IN_WORDS = rf"(?:零[{DIGITS}]|[二三四五]?十[{DIGITS}]?)"
+_TIME = (
+    rf"(?:(?P<{{0}}part>{PARTS['zh']})\s?)?(?P<{{0}}hour>[01]?[0-9]|2[0-4]|{HOUR_IN_WORDS})"
+    r"(?:(?:[:：]|(?<=0[0-9]):\s)(?P<{0}minute>[0-5][0-9])分?+"
+    rf"|(?P<{{0}}sign>[点时])(?:(?P<{{0}}minute>[0-5]?[0-9]|{_MINUTES_IN_WORDS})分"
+    rf"|(?P<{{0}}minute>{_MINUTES_IN_WORDS}(?=$|[，。；、！？,\s]))|(?P<{{0}}part_of_hour>半|[一三]刻)|整)?)"
 )
-_TIME = regex.compile(
-    rf"(?<![\d.第]|\d[:：]){_OF_DAY.format('')}(?:\s?[-–—~～至到]\s?{_OF_DAY.format('to_')})?"
-    r"(?![\d:：钟])"
+_TIMES = regex.compile(
+    rf"(?<![\d.第]|\d[:：]){_TIME.format('')}(?:\s?[-–—~～至到]\s?{_TIME.format('to_')})?"
+    rf"(?![\d:：钟]|(?<=[点时])[{DIGITS}十零半分])"
 )
-"""A time with minutes, or two."""
-_HOURS = regex.compile(
-    r"\s?[-–—~～至到]\s?".join(
-        rf"(?P<part>{PARTS['zh']})\s?(?P<hour>[01]?[0-9])点(?P<minute>半?)" for _ in range(2)
-    )
-    + r"(?![\d钟一三])"
-)
-"""From an hour of one part of the day to one of another."""
-_DAY = regex.compile(r"(?:周|星期|礼拜)[一二三四五六日天]\Z")
+"""A time, or two."""
+_UNKNOWN = frozenset("早晚")
+_DAY = regex.compile(r"(?:(?:周|星期|礼拜)[一二三四五六日天]|\d[日号])\Z")
 _LONGEST_DAY = 3
 """Without a space behind it, the networks lose the day."""
 
@@ -34,26 +34,53 @@ _LONGEST_DAY = 3
 def find_chinese_hours(text: str) -> Iterator[Replacement]:
     """Those that networks know better in digits. The second of two times is of the first one's part
     of the day unless it has one of its own."""
-    for found in _HOURS.finditer(text):
-        times = zip(*map(found.captures, ("part", "hour", "minute")), strict=True)
-        new = "-".join(
-            f"{of_whole_day(int(hour), part, 'zh')}:{'30' if minute else '00'}"
-            for part, hour, minute in times
-        )
-        yield Replacement(*found.span(), new)
-    for found in _TIME.finditer(text):
-        part, to_part = found["part"], found["to_part"] or found["part"]
-        is_late = of_whole_day(int(found["hour"]), part, "zh") != int(found["hour"])
-        start, end = found.start("part" if is_late else "hour"), found.end()
-        new = _written(found, "", part)
-        if found["to_hour"] is not None:
-            new = f"{new}-{_written(found, 'to_', to_part)}"
-        if _DAY.search(text, max(0, start - _LONGEST_DAY), start):
-            new = f" {new}"
-        if new != text[start:end]:
-            yield Replacement(start, end, new)
+    for found in _TIMES.finditer(text):
+        if _is_better_in_digits(found):
+            start, end = found.start("part" if _loses_part(found) else "hour"), found.end()
+            new = "-".join(_in_digits(found, side) for side in _sides(found))
+            if _DAY.search(text, max(0, start - _LONGEST_DAY), start):
+                new = f" {new}"
+            if new != text[start:end]:
+                yield Replacement(start, end, new)
 
 
-def _written(found: regex.Match[str], which: str, part: str | None) -> str:
-    hour = of_whole_day(int(found[f"{which}hour"]), part, "zh")
-    return f"{hour}:{found[f'{which}minute']}"
+def _sides(found: regex.Match[str]) -> tuple[str, ...]:
+    """What the names of the groups of each time begin with."""
+    return ("",) if found["to_hour"] is None else ("", "to_")
+
+
+def _is_better_in_digits(found: regex.Match[str]) -> bool:
+    """Times with minutes, with 时 if they are in words, and those from one part of the day to
+    another; of the morning all in words."""
+    sides = _sides(found)
+    is_in_words = not all(found[f"{side}hour"].isdecimal() for side in sides)
+    if is_in_words and found["part"] in MORNING:
+        return True
+    has_shi = "时" in {found[f"{side}sign"] for side in sides}
+    if len(sides) > 1 and (has_shi or (found["part"] and found["to_part"])):
+        return True
+    has_minutes = any(found[f"{side}minute"] for side in sides)
+    if is_in_words or found["part_of_hour"]:
+        return has_shi and bool(has_minutes or found["part_of_hour"])
+    return has_minutes
+
+
+def _loses_part(found: regex.Match[str]) -> bool:
+    """Whether the digits tell the part of the day, or networks do not know it."""
+    is_late = _hour(found, "") != _value(found["hour"])
+    has_minutes = found["minute"] or found["to_minute"]
+    return is_late or found["part"] in _UNKNOWN or not (found["to_hour"] is None or has_minutes)
+
+
+def _in_digits(found: regex.Match[str], side: str) -> str:
+    part_of_hour = found[f"{side}part_of_hour"]
+    minute = MINUTES[part_of_hour] if part_of_hour else _value(found[f"{side}minute"] or "0")
+    return f"{_hour(found, side)}:{minute:02}"
+
+
+def _hour(found: regex.Match[str], side: str) -> int:
+    return of_whole_day(_value(found[f"{side}hour"]), found[f"{side}part"] or found["part"], "zh")
+
+
+def _value(number: str) -> int:
+    return int(number) if number.isdecimal() else chinese_value(number) or 0

@@ -13,9 +13,14 @@ from service.translation.checks.more_than import find_more_than
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
 from service.translation.language.line_marks import NUMERAL
+from service.translation.sentence.numbers.chinese_hours import HOUR_IN_WORDS
 from service.translation.sentence.numbers.numerals import DIGITS, MINUTES
+from service.translation.sentence.numbers.parts_of_day import PARTS, SHORT_PART
 from service.translation.sentence.replaced import Replacement
 
+_LONG_PARTS = {"早": "早上", "晚": "晚上", "今早": "今天早上", "明早": "明天早上"}
+"""Parts of the day as networks know them before an hour."""
+_MONTHS = 12
 _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 
 
@@ -51,6 +56,20 @@ def _late_clock(found: regex.Match[str]) -> str:
     return f"{chinese_value(found['hour'])}:{MINUTES[found['part']]}"
 
 
+def _bare_hour(found: regex.Match[str]) -> str:
+    hour = found["hour"]
+    return f"{hour if hour.isdecimal() else chinese_value(hour)}点"
+
+
+def _part_of_day(found: regex.Match[str]) -> str:
+    return _LONG_PARTS[found.group()]
+
+
+def _months(found: regex.Match[str]) -> str:
+    first, last = int(found["first"]), int(found["last"])
+    return f"{first}月到{last}月份" if 0 < first < last <= _MONTHS else found.group()
+
+
 def _war(found: regex.Match[str]) -> str:
     return f"第{found['which']}次世界大战"
 
@@ -66,6 +85,10 @@ def _one_myriad(_: regex.Match[str]) -> str:
 def _in_list(found: regex.Match[str]) -> str:
     value = chinese_value(found.group())
     return found.group() if value is None else str(value)
+
+
+def _until(_: regex.Match[str]) -> str:
+    return "至"
 
 
 def _to(_: regex.Match[str]) -> str:
@@ -112,6 +135,29 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
         _fraction,
     ),
     (regex.compile(rf"(?<=(?:^|[；;：:，。、\s])[（(]){NUMERAL}(?=[）)])"), _in_list),
+    (
+        regex.compile(
+            rf"(?<=(?:{PARTS['zh']}|[日号于在至从间])\s?)(?P<hour>[01]?\d|2[0-4]|{HOUR_IN_WORDS})时整?"
+            rf"(?![\d{DIGITS}十零分半刻钟])"
+        ),
+        _bare_hour,
+    ),
+    (
+        regex.compile(rf"(?:[今明]早|{SHORT_PART})(?=(?:\d{{1,2}}|十[一二]?|[{DIGITS}两])[点时])"),
+        _part_of_day,
+    ),
+    (
+        regex.compile(
+            r"(?<![\d./-])(?P<first>\d{1,2})(?:月份?)?\s?[-–—~～至到]\s?(?P<last>\d{1,2})月份?(?![\d龄球])"
+        ),
+        _months,
+    ),
+    (
+        regex.compile(
+            r"(?<=(?:周|星期|礼拜)[一二三四五六日天])\s?[-–—~～〜]\s?(?=(?:周|星期|礼拜)[一二三四五六日天])"
+        ),
+        _until,
+    ),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),
     (
         regex.compile(

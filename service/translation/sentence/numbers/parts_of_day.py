@@ -25,11 +25,19 @@ _IN_SECOND_HALF = {
         "晚上": range(1, 12),
         "夜里": range(8, 12),
         "深夜": range(8, 12),
+        "早": range(0),
+        "晚": range(1, 12),
     },
 }
 """By language, the hours beside each word that are of the day's second half."""
-PARTS = {language: "|".join(parts) for language, parts in _IN_SECOND_HALF.items()}
+SHORT_PART = r"(?<![今明昨当每前后])[早晚](?![一两]点)"
+"""早 and 晚 are none in 今晚 and 早一点, which is earlier."""
+PARTS = {
+    "de": "|".join(_IN_SECOND_HALF["de"]),
+    "zh": "|".join([*(part for part in _IN_SECOND_HALF["zh"] if len(part) > 1), SHORT_PART]),
+}
 """By language, the pattern of the words."""
+MORNING = tuple(part for part, late in _IN_SECOND_HALF["zh"].items() if not late)
 
 
 def of_whole_day(hour: int, part: str | None, language: str) -> int:

@@ -1,0 +1,67 @@
+"""Chinese times, months and days of the week go in so that networks read what was written."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence_limits import SentenceLimits
+from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.job import ModelJob, TranslationJob
+from service.translation.preparation import Preparation
+from tests.service.translation.sentence.numbers.test_numerals import in_words
+from tests.service.translation.sentence.test_abbreviations import entered
+from tests.service.translation.sentence.test_stages import tokenizer_of
+
+LIMITS = SentenceLimits(40, 60, 8)
+
+
+def spoken(number: int) -> str:
+    return in_words(number).replace("一十", "十")
+
+
+def read_by_network(text: str) -> str:
+    work = ModelJob(TranslationJob([text], "zh", "en"), [text], [0], "zh", "en", DecodingOptions())
+    _, (entry,) = Preparation(tokenizer_of(16, "zh-en"), LIMITS, work).prepare()
+    return entry.text
+
+
+@pytest.mark.parametrize("hour", range(25))
+def test_a_time_with_minutes_is_the_same_in_every_spelling(hour: int) -> None:
+    for minute in (5, 15, 30, 59):
+        times = [
+            *(f"{hour}时{minute}分", f"{hour}点{minute:02}分", f"{hour}：{minute:02}"),
+            *([f"{spoken(hour)}时{spoken(minute)}分"] if hour and minute > 9 else []),
+        ]
+        for time in times:
+            assert entered(f"会议{time}开始", "zh") == f"会议{hour}:{minute:02}开始"
+            numbers = find_numbers(f"{hour}:{minute:02}")
+            assert unmatched(find_numbers(entered(time, "zh") or ""), numbers) == ([], [])
+
+
+@pytest.mark.parametrize("part", ["凌晨", "早上", "上午", "清晨"])
+def test_the_morning_stays_the_morning(part: str) -> None:
+    for hour in range(1, 13):
+        for words, digits in (
+            ("点半", ":30"),
+            ("点二十分", ":20"),
+            ("点", ":00"),
+            ("点一刻", ":15"),
+        ):
+            assert entered(f"{part}{spoken(hour)}{words}开门", "zh") == f"{part}{hour}{digits}开门"
+
+
+@pytest.mark.parametrize(
+    ("ends", "read"),
+    [
+        (("周一", "周五"), "周一至周五"),
+        (("星期六", "星期天"), "星期六至星期天"),
+        (("3月", "5月"), "3月到5月份"),
+        (("9:30", "18:30"), "9:30-18:30"),
+    ],
+)
+def test_the_network_reads_both_ends_of_a_range(ends: tuple[str, str], read: str) -> None:
+    for sign, end in itertools.product("～~-–", ("", "开放。", "，开放")):
+        assert read_by_network(f"每年{sign.join(ends)}{end}") == f"每年{read}{end}"
