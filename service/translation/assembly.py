@@ -17,6 +17,7 @@ from service.translation.checks.differences import (
     check_sentence,
     check_terms,
 )
+from service.translation.checks.half_days import lost_halves
 from service.translation.checks.number_words import HAS_NUMBERS
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.omissions import omitted
@@ -271,8 +272,8 @@ def _untranslated(sentence: Sentence) -> Draft:
 
 def _faults(sentence: Sentence, drafts: Sequence[Draft | None], work: ModelJob) -> list[float]:
     """How much each translation lost: terms, Latin words if it keeps them, words between kept
-    strings, numbers before units, dates, and numbers that only one side has, lost ones twice;
-    KEPT_LOST if a kept string was lost or doubled."""
+    strings, numbers before units, dates, hours, and numbers that only one side has, lost ones
+    twice; KEPT_LOST if a kept string was lost or doubled."""
     has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
     text = sentence.text
     has_words = has_spoken_numbers(text, work.source)
@@ -291,8 +292,9 @@ def _faults(sentence: Sentence, drafts: Sequence[Draft | None], work: ModelJob) 
             num_faults += 2 * lost_latin(sentence.text, draft.text)
         if numbers is not None:
             lost, added = unmatched(numbers, find_numbers(draft.text))
-            dates = lost_dates(sentence.text, draft.text, (work.source, work.target))
-            num_faults += 2 * len(lost) + len(added) + 2 * len(dates)
+            texts, pair = (sentence.text, draft.text), (work.source, work.target)
+            wholes = [*lost_dates(*texts, pair), *lost_halves(*texts, pair)]
+            num_faults += 2 * len(lost) + len(added) + 2 * len(wholes)
         faults.append(num_faults)
     return faults
 

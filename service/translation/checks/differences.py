@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from service.translation.checks.dates import lost_dates
+from service.translation.checks.half_days import lost_halves
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.glossary import GlossaryEntry
 from service.translation.language.chinese import HAN
@@ -113,8 +114,9 @@ def _side(text: str) -> _Side:
 def _check_numbers(source: _Side, target: _Side, pair: tuple[str, str]) -> Check | None:
     """Dates of which all numbers are there count as one."""
     lost, added = unmatched(find_numbers(source.rest), find_numbers(target.rest))
-    dates = [] if lost else lost_dates(source.rest, target.rest, pair)
-    return _difference("number", [*lost, *dates], added)
+    texts = source.rest, target.rest
+    dates = [] if lost else lost_dates(*texts, pair)
+    return _difference("number", [*lost, *dates, *lost_halves(*texts, pair)], added)
 
 
 def _check_kept(source: _Side, target: _Side) -> Iterator[Check | None]:

@@ -15,6 +15,7 @@ from num2words import num2words
 from service.translation.alignment import AlignmentLink
 from service.translation.checks.dates import Date, find_dates
 from service.translation.checks.differences import Check, check_sentence, check_terms
+from service.translation.checks.half_days import lost_halves
 from service.translation.checks.number_words import number_words
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.omissions import omitted
@@ -191,6 +192,36 @@ def test_another_value_does_not(
     source: str, target: str, lost: list[str], added: list[str]
 ) -> None:
     assert unmatched(find_numbers(source), find_numbers(target)) == (lost, added)
+
+
+HALVES = {
+    "zh": (("早上{}点", "上午{}:30", "凌晨{}时"), ("下午{}点", "晚上{}：30", "{late}:30")),
+    "en": (("{} a.m.", "{}:30 in the morning"), ("{} p.m.", "{}:30 pm", "{late}:30")),
+    "de": (("{} Uhr morgens", "{}:30 Uhr früh"), ("{} Uhr abends", "{late} Uhr", "{late}:30")),
+}
+
+
+@pytest.mark.parametrize("pair", [*itertools.permutations(HALVES, 2)])
+def test_an_hour_stays_in_its_half_of_the_day(pair: tuple[str, str]) -> None:
+    own, other = (HALVES[language] for language in pair)
+    for hour, half in itertools.product(range(1, 12), (0, 1)):
+        for written, same, opposite in itertools.product(own[half], other[half], other[1 - half]):
+            source, right, wrong = (
+                text.format(hour, late=hour + 12) for text in (written, same, opposite)
+            )
+            assert lost_halves(source, right, pair) == []
+            assert lost_halves(source, f"{wrong}, {right}", pair) == []
+            assert lost_halves(source, "10", pair) == []
+            (lost,) = lost_halves(source, wrong, pair)
+            assert lost in source
+
+
+def test_an_hour_of_the_other_half_of_the_day_is_told() -> None:
+    assert check("凌晨三点半", "3:30 p.m.", "zh", "en") == [("number", ["凌晨三点"], [])]
+    assert check("早上八點半開門。", "Opens at 8:30 p.m.", "zh", "en") == [
+        ("number", ["早上八點"], [])
+    ]
+    assert check("晚上12点", "12 a.m.", "zh", "en") == []
 
 
 @pytest.mark.parametrize("locale", ["en", "de", "fr", "fr_CH"])

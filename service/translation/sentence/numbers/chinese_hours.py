@@ -26,6 +26,8 @@ _TIMES = regex.compile(
 )
 """A time, or two."""
 _UNKNOWN = frozenset("早晚")
+_EARLY = frozenset({"凌晨", "清晨"})
+"""Networks know 早上八点 within a sentence."""
 _DAY = regex.compile(r"(?:(?:周|星期|礼拜)[一二三四五六日天]|\d[日号])\Z")
 _LONGEST_DAY = 3
 """Without a space behind it, the networks lose the day."""
@@ -50,19 +52,18 @@ def _sides(found: regex.Match[str]) -> tuple[str, ...]:
 
 
 def _is_better_in_digits(found: regex.Match[str]) -> bool:
-    """Times with minutes, with 时 if they are in words, and those from one part of the day to
-    another; of the morning all in words."""
+    """Times with minutes, and those from one part of the day to another; of those in words, the
+    ones with 时 and of the morning."""
     sides = _sides(found)
     is_in_words = not all(found[f"{side}hour"].isdecimal() for side in sides)
-    if is_in_words and found["part"] in MORNING:
-        return True
-    has_shi = "时" in {found[f"{side}sign"] for side in sides}
-    if len(sides) > 1 and (has_shi or (found["part"] and found["to_part"])):
+    is_odd = "时" in {found[f"{side}sign"] for side in sides}
+    is_of_morning = is_in_words and found["part"] in MORNING
+    if len(sides) > 1 and (is_odd or is_of_morning or (found["part"] and found["to_part"])):
         return True
     has_minutes = any(found[f"{side}minute"] for side in sides)
-    if is_in_words or found["part_of_hour"]:
-        return has_shi and bool(has_minutes or found["part_of_hour"])
-    return has_minutes
+    if has_minutes or found["part_of_hour"]:
+        return is_odd or is_of_morning or not (is_in_words or found["part_of_hour"])
+    return is_of_morning and (found["part"] in _EARLY or found.end() == len(found.string))
 
 
 def _loses_part(found: regex.Match[str]) -> bool:

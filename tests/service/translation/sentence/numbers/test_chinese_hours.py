@@ -44,13 +44,10 @@ def test_a_time_with_minutes_is_the_same_in_every_spelling(hour: int) -> None:
 @pytest.mark.parametrize("part", ["凌晨", "早上", "上午", "清晨"])
 def test_the_morning_stays_the_morning(part: str) -> None:
     for hour in range(1, 13):
-        for words, digits in (
-            ("点半", ":30"),
-            ("点二十分", ":20"),
-            ("点", ":00"),
-            ("点一刻", ":15"),
-        ):
-            assert entered(f"{part}{spoken(hour)}{words}开门", "zh") == f"{part}{hour}{digits}开门"
+        for words, minute in (("半", "30"), ("二十分", "20"), ("一刻", "15")):
+            text = f"{part}{spoken(hour)}点{words}开门"
+            assert entered(text, "zh") == f"{part}{hour}:{minute}开门"
+        assert entered(f"{part}{spoken(hour)}点", "zh") == f"{part}{hour}:00"
 
 
 @pytest.mark.parametrize(
