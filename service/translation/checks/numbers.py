@@ -40,7 +40,8 @@ _TIME = regex.compile(r"(?<=点)(?:(?P<half>半)|[一1]刻|(?P<three>[三3]刻))
 _PART_OF_HOUR = regex.compile(r"\bhalf past\b|\bhalb\b|quarter|viertel", regex.IGNORECASE)
 _MINUTES = frozenset(map(Decimal, (15, 30, 45)))
 _AND_A_HALF = regex.compile(
-    r"(?:and a half|(?:ein|ander)t?halb)(?:\s(?P<scale>\p{L}++))?|半", regex.IGNORECASE
+    r"(?:and (?:a )?half|et demie?|und eine?n? halbe?n?|einhalb)(?:\s(?P<scale>\p{L}++))?|半",
+    regex.IGNORECASE,
 )
 _HALF = Decimal("0.5")
 _MYRIADS = frozenset("万亿")
@@ -124,7 +125,7 @@ def find_numbers(text: str) -> Numbers:
         possible |= _MINUTES | {value - 1 or Decimal(12) for value in possible}
     if scales := {_scale_of(half) for half in _AND_A_HALF.finditer(text)}:
         wholes = possible | {Decimal(1)}
-        possible |= {(value + _HALF) * scale for value in wholes for scale in scales}
+        possible |= {(value + _HALF) * scale for value in wholes for scale in {1, *scales}}
     return Numbers(certain, frozenset(possible | {-value for value in possible}))
 
 

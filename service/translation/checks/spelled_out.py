@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import regex
@@ -13,6 +14,7 @@ from model.text.spans import Span, disjoint
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
+from service.translation.checks.halves import find_halves
 from service.translation.checks.more_than import find_more_than
 from service.translation.checks.number_words import InDigits, words_value
 from service.translation.language.chinese import to_simplified
@@ -69,8 +71,9 @@ def in_digits(text: str) -> Respelled:
     """The text with these numbers and the Chinese ones in digits."""
     source, text = text, to_simplified(text)
     spelled_out = [*find_spelled_out(text, "en"), *find_spelled_out(text, "de")]
+    halves = chain.from_iterable(find_halves(text, language) for language in ("en", "de", "zh"))
     chinese = *find_more_than(text), *find_decimals(text), *find_years(text)
-    found = disjoint([*spelled_out, *chinese])
+    found = disjoint([*spelled_out, *halves, *chinese])
     parts, starts, ends = [], [], []
     shift = last = 0
     for start, end, digits in found:

@@ -12,13 +12,13 @@ from functools import cache
 import regex
 
 from model.text.spans import Span, disjoint
+from service.translation.checks.halves import find_halves
 from service.translation.checks.spelled_out import find_spelled_out
 from service.translation.language.segmentation import has_letters
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.numbers.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.numbers.chinese_units import find_chinese_units
 from service.translation.sentence.numbers.durations import find_durations
-from service.translation.sentence.numbers.halves import find_halves
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.scaled import find_scaled
 from service.translation.sentence.numbers.weekdays import DAYS, find_days
@@ -296,7 +296,7 @@ def _numbers(text: str, language: str) -> Iterator[Replacement]:
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
     if language != "zh":
         yield from (Replacement(*one) for one in find_spelled_out(text, language))
-    yield from find_halves(text, language)
+    yield from (Replacement(*half) for half in find_halves(text, language))
     yield from find_durations(text) if language == "en" else ()
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
 

@@ -15,11 +15,11 @@ import regex
 
 from model.text.spans import disjoint
 from service.translation.checks.dates import DATED, find_dates
+from service.translation.checks.halves import find_halves
 from service.translation.checks.more_than import MORE_THAN, find_more_than
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
-from service.translation.sentence.numbers.halves import find_halves
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
 from service.translation.sentence.numbers.scaled import find_scaled
@@ -106,8 +106,6 @@ _POINT = regex.compile(r"\.(?=\W*+\w)")
 """Of an abbreviation; that at the end of a text is of the sentence."""
 _MONTH = regex.compile(r"(?:\s?[~～〜—–至到]\s?\d\d?)?月")
 _WORD = regex.compile(r"[\p{Latin}\d_]")
-_WITH_HALVES = frozenset({"de", "en"})
-"""Whose halves have no unit in them."""
 _DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
 
@@ -129,11 +127,7 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
     hours = find_hours(text, source)
     yield (Replacement(one.start, one.end, one.written.strip()) for one in hours)
     if other is not None and source != target:
-        if source in _WITH_HALVES:
-            halves = find_halves(text, source)
-            yield (
-                one._replace(new=localised(one.new, source, target) or one.new) for one in halves
-            )
+        yield _halves(text, source, target)
         scaled = find_scaled(text, source)
         yield (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
         yield _more_than(text, source, other, target)
@@ -146,6 +140,14 @@ def _more_than(text: str, source: str, writing: _Writing, target: str) -> Iterat
         before = writing.more_than if digits.startswith(MORE_THAN) else ""
         for number in _find_numbers(digits, source, target):
             yield Replacement(start, end, f"{before}{number.new}")
+
+
+def _halves(text: str, source: str, target: str) -> Iterator[Replacement]:
+    """Those that have no unit in them."""
+    for half in find_halves(text, source):
+        number = half.digits.removesuffix("个")
+        if number[-1].isdecimal():
+            yield Replacement(half.start, half.end, localised(number, source, target) or number)
 
 
 def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Replacement]:

@@ -7,18 +7,9 @@ from collections.abc import Iterator
 
 import regex
 
+from service.translation.checks.halves import TO_TWELVE
 from service.translation.sentence.replaced import Replacement
 
-HOURS = {
-    "en": (
-        *("one", "two", "three", "four", "five", "six"),
-        *("seven", "eight", "nine", "ten", "eleven", "twelve"),
-    ),
-    "de": (
-        *("eins", "zwei", "drei", "vier", "fünf", "sechs"),
-        *("sieben", "acht", "neun", "zehn", "elf", "zwölf"),
-    ),
-}
 _MINUTES = {
     "en": {"quarter": 15, "half": 30, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25},
     "de": {"viertel": 15, "fünf": 5, "zehn": 10, "zwanzig": 20, "dreiviertel": -15},
@@ -26,7 +17,7 @@ _MINUTES = {
 _BEFORE = frozenset({"to", "vor"})
 _HOUR = {
     language: rf"(?P<hour>{'|'.join(hours)}|1[0-2]|[1-9])(?![\p{{L}}\d%]|[-:.,]\d|-\p{{L}})"
-    for language, hours in HOURS.items()
+    for language, hours in TO_TWELVE.items()
 }
 _SPOKEN = {
     "en": regex.compile(
@@ -51,7 +42,7 @@ def find_spoken_hours(text: str, language: str) -> Iterator[Replacement]:
     """Those of a text, in digits; of a whole day if they tell their half of it."""
     for found in _SPOKEN[language].finditer(text):
         word, of_day = found["hour"].lower(), found.groupdict().get("of_day")
-        hour = int(word) if word.isdecimal() else HOURS[language].index(word) + 1
+        hour = int(word) if word.isdecimal() else TO_TWELVE[language].index(word) + 1
         hour = hour % _HALF + _HALF * (of_day in {"p", "P"})
         hour, minute = divmod(60 * hour + _minutes(found, language), 60)
         hour = hour % (2 * _HALF) if of_day else hour % _HALF or _HALF

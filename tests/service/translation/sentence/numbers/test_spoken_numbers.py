@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from service.translation.checks.numbers import find_numbers, unmatched
@@ -99,10 +101,33 @@ def test_digits_of_any_script_are_no_error(language: str, text: str, digit: str)
         ("In 2 Städten leben anderthalb Millionen.", "1.5 million live in 2 cities."),
         ("5个人用了两个半小时", "It took 5 people 2.5 hours"),
         ("Am 5. um halb acht.", "On the 5th at 7:30."),
+        ("Two and a half dozen eggs", "Dreißig Eier"),
+        ("Dreieinhalb Dutzend Eier", "3.5 dozen eggs"),
+        ("三个半月", "trois mois et demi"),
     ],
 )
 def test_a_half_in_words_is_a_number(source: str, target: str) -> None:
     assert unmatched(find_numbers(source), find_numbers(target)) == ([], [])
+
+
+HALVES = {
+    "en": [f"{word} and a half hours" for word in HOURS["en"].split()],
+    "de": [f"{word}einhalb Stunden" for word in HOURS["de"].replace("eins", "ein").split()],
+    "zh": [f"{word}个半小时" for word in [*"一两三四五六七八九十", "11", "12"]],
+}
+
+
+@pytest.mark.parametrize(("source", "target"), [*itertools.permutations(HALVES, 2)])
+def test_a_half_is_compared_by_value_and_carried_without_its_unit(source: str, target: str) -> None:
+    pairs = zip(HALVES[source], HALVES[target], strict=True)
+    for number, (text, other) in enumerate(pairs, 1):
+        written = f"{number},5" if target == "de" else f"{number}.5"
+        assert [one.new for one in find_amounts(text, source, target)] == [written]
+        for same in (other, f"{written} h"):
+            assert unmatched(find_numbers(text), find_numbers(same)) == ([], [])
+        lost, added = unmatched(find_numbers(text), find_numbers(f"{number}5 h"))
+        assert lost
+        assert added == [f"{number}5"]
 
 
 SPELLED_OUT = {
