@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.dotted_times import with_colons
 from service.translation.checks.number_words import (
     ABBREVIATED_SCALES,
     BEFORE_REPUBLIC,
@@ -30,7 +31,7 @@ _IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
 _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")
 _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
-    r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+|0\d: \d{2}(?!\d)"
+    r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+(?!\d)|0\d: \d{2}(?!\d)"
     r"|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
     r"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) )[0-3]?\d\.[01]?\d(?=\.(?!\d))"
 )
@@ -106,7 +107,7 @@ def with_known_digits(text: str) -> str:
 
 def find_numbers(text: str) -> Numbers:
     """The numbers of a text in digits and in words. Linear time."""
-    respelled = in_digits(with_known_digits(text))
+    respelled = in_digits(with_colons(with_known_digits(text)))
     text = respelled.text
     words = list(number_words(text))
     certain = [_signed(text, *found, respelled.written(*found[:2])) for found in _digits(text)]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import regex
 
 from model.text.spans import disjoint
+from service.translation.checks.dotted_times import dotted_times, with_colons
 from service.translation.sentence.numbers.chinese_hours import find_chinese_hours
 from service.translation.sentence.numbers.parts_of_day import PARTS, of_whole_day
 from service.translation.sentence.numbers.spoken_hours import find_spoken_hours
@@ -50,11 +51,19 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
         yield from (Hour(*one, one.new) for one in find_chinese_hours(text))
     elif language in ("en", "de"):
         spoken = (Hour(*one, one.new) for one in find_spoken_hours(text, language))
-        in_digits = _english(text) if language == "en" else map(_german, _UHR.finditer(text))
+        in_digits = _english(text) if language == "en" else _german(text)
         yield from disjoint([*spoken, *in_digits])
 
 
-def _german(found: regex.Match[str]) -> Hour:
+def _german(text: str) -> Iterator[Hour]:
+    """Those before Uhr, and those with a point."""
+    with_colon = with_colons(text)
+    yield from map(_before_uhr, _UHR.finditer(with_colon))
+    for start, end in dotted_times(text):
+        yield Hour(start, end, *[with_colon[start:end]] * 2)
+
+
+def _before_uhr(found: regex.Match[str]) -> Hour:
     written, joint = _of_day(found, ""), found["joint"]
     if joint is not None:
         written = f"{_of_day(found, 'first_')}{joint}{written}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
+from service.translation.checks.dotted_times import with_colons
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.spelled_out import has_spoken_numbers, in_digits
 from service.translation.sentence.numbers.amounts import find_amounts
@@ -108,6 +110,41 @@ def test_digits_of_any_script_are_no_error(language: str, text: str, digit: str)
 )
 def test_a_half_in_words_is_a_number(source: str, target: str) -> None:
     assert unmatched(find_numbers(source), find_numbers(target)) == ([], [])
+
+
+DOTTED = [
+    "von {} bis {} und von {} bis {} Uhr",
+    "{}–{}, {}–{} Uhr",
+    "Mo–Fr {}-{}, Sa {} - {}",
+    "um {}, {}, {} oder {} Uhr",
+]
+
+
+@pytest.mark.parametrize("text", DOTTED)
+@pytest.mark.parametrize(
+    "times", [("8.00", "12.30", "13.45", "17.00"), ("0.15", "9.30", "10.15", "24.00")]
+)
+def test_times_with_a_point_are_times(text: str, times: tuple[str, ...]) -> None:
+    dotted, colons = text.format(*times), text.format(*(t.replace(".", ":") for t in times))
+    assert with_colons(dotted) == colons
+    assert entered(dotted, "de") == (entered(colons, "de") or colons)
+    carried = "–".join(one.new for one in find_amounts(dotted, "de", "en"))
+    assert re.split("–| bis | oder ", carried) == [time.replace(".", ":") for time in times]
+    assert unmatched(find_numbers(dotted), find_numbers(colons)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "von 8.00 bis 12.00 Euro",
+        "Kapitel 3.15-3.30",
+        "CHF 8.00–12.00",
+        "8.00-12.00 kg",
+        "1.15.2–1.30",
+    ],
+)
+def test_what_only_looks_like_times_stays(text: str) -> None:
+    assert with_colons(text) == text
 
 
 HALVES = {

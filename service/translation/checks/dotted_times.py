@@ -1,0 +1,42 @@
+"""German times with a point, as 8.00 bis 12.30 Uhr and Mo 7.00-13.00: with a colon, networks and
+checks tell them from decimals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from model.text.spans import Span
+
+_TIME = r"(?:[01]?[0-9]|2[0-4])\.[0-5][0-9](?![\d:]|[.,]\d)"
+_FULL = r"(?:[01]?[0-9]|2[0-4])\.(?:00|15|30|45)(?![\d:]|[.,]\d)"
+"""Beside another, or where a long sentence is cut, it needs no Uhr behind it."""
+_TO = r"(?:\s?[-–—]\s?|\sbis\s)"
+_AND = rf"(?:{_TO}|,\s?|\s(?:und|oder|sowie)\s)(?:(?:von|um|ab)\s)?"
+_DAY = r"(?:Mo|Di|Mi|Do|Sa|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tags?|Mittwochs?|[Tt]äglich)"
+_END = r"(?=$|\n|[,;)]|\.(?!\d)|\s(?:und|oder|sowie|offen|geöffnet|geschlossen)\b)"
+_NO_PRICE = (
+    r"(?<![\d.,:/§$€£]|(?:Version|Kapitel|Abschnitt|Ziffer|Punkt|Nr\.|Fr\.|CHF|EUR|USD|[§$€£])\s?)"
+)
+"""No price, and no section either."""
+_DOTTED = regex.compile(
+    rf"(?=[0-9]{{1,2}}\.[0-5][0-9]){_NO_PRICE}"
+    rf"(?:{_TIME}(?=(?:{_AND}{_TIME}){{0,7}}(?:{_TO}\d\d?)?\s?(?:Uhr|h)\b)"
+    rf"|(?<=\b{_DAY}\.?,?\s){_FULL}{_END}"
+    rf"|{_FULL}(?=\sbis$|{_TO}{_FULL}{_END})|(?<={_NO_PRICE}{_FULL}{_TO}){_FULL}{_END})"
+)
+
+
+def dotted_times(text: str) -> Iterator[Span]:
+    """The times of a text that have a point. Linear time."""
+    for found in _DOTTED.finditer(text) if "." in text else ():
+        yield Span(*found.span())
+
+
+def with_colons(text: str) -> str:
+    """The text with a colon for the point of each of these times, at the same places."""
+    chars = list(text)
+    for time in dotted_times(text):
+        chars[text.index(".", *time)] = ":"
+    return "".join(chars)
