@@ -44,6 +44,17 @@ _GERMAN_DAYS = (
     rf"(?:{_NUMBER}\.?(?P<joint>\s?[-–—/]\s?|,\s|\s(?:und|oder|auf|bis)\s(?:de[mnr]\s|zum\s)?)){{0,4}}"
     rf"{_NUMBER}\."
 )
+_SHORT_MONTH = r"(?P<month>0?[1-9]|1[0-2])"
+_SHORT_YEAR = r"(?:[12][0-9]{3})"
+_SHORT = r"[0-3]?[0-9]\.[01]?[0-9]\."
+_SHORT_JOINT = r"(?:\s?[-–—/]\s?|,\s|,?\s(?:und|oder|bis)\s(?:am\s|zum\s)?)"
+_IN_LIST = (
+    r"(?<![\d.,:])(?=[0-9]{1,2}\.[01]?[0-9]\.)(?:(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit)\s"
+    rf"(?:[0-3]?[0-9]\.(?:[01]?[0-9]\.{_SHORT_YEAR}?)?{_SHORT_JOINT}){{0,8}})"
+    rf"|(?={_SHORT}(?:{_SHORT_JOINT}{_SHORT}){{1,8}}{_SHORT_YEAR}\b))"
+)
+SHORT_DATE = rf"{_IN_LIST}[0-3]?\d\.[01]?\d(?=\.(?!\d))"
+"""3.1. behind a preposition, or in a list with one or with a year: others are sections."""
 _NUMERAL = "[〇零一二三四五六七八九十百]"
 _CHINESE = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
 _DATES = {
@@ -53,9 +64,10 @@ _DATES = {
     ),
     "de": regex.compile(
         rf"(?<![\d.,:]){_GERMAN_DAYS} ?(?P<month>{_NAMES['de']})(?: {_YEAR}\b)?"
-        rf"|(?<![\d.,:]){_NUMBER}\. ?(?P<month>0?[1-9]|1[0-2])\. ?{_YEAR}\b"
-        rf"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) ){_NUMBER}"
-        rf"\.(?P<month>0?[1-9]|1[0-2])(?:{_POINT})(?!\d|\.\d)"
+        rf"|(?<![\d.,:]){_GERMAN_DAYS} ?{_SHORT_MONTH}\. ?{_YEAR}\b"
+        rf"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) ){_GERMAN_DAYS}{_SHORT_MONTH}"
+        rf"(?:{_POINT})(?!\d|\.\d)"
+        rf"|{_IN_LIST}{_NUMBER}\.{_SHORT_MONTH}(?:{_POINT})(?!\d|\.\d)"
     ),
     "zh": regex.compile(
         rf"(?:(?:(?P<year>[12][0-9]{{3}}|[一二][〇零一二三四五六七八九]{{3}})"
@@ -80,13 +92,13 @@ _MEANT = {
 }
 _NUMBER_AFTER = regex.compile(
     r"\s?(?:[-–—&/+至和到]|to\b|and\b|or\b|until\b|till\b|bis\b|und\b|oder\b)\s?\d\d?"
-    r"(?!\d|\.?\s\p{Lu}|\s?[月年])"
+    r"(?!\d|\.?\s\p{Lu}|\.\s?\d|\s?[月年])"
 )
 _NUMBER_BEFORE = regex.compile(
     r"(?<!\d)\d\d?\.?(?:st|nd|rd|th)?\s?(?:[-–—&/+,、至和到]|to|and|or|until|till|bis|und|oder)\s?$"
 )
 _LONGEST_JOINT = 12
-_PAIR = regex.compile(r"(?<!\d)([0-9]{1,2})[./-] ?([0-9]{1,2})(?!\d)")
+_PAIR = regex.compile(r"(?<!\d)(?P<first>[0-9]{1,2})(?P<sign>[./-]) ?(?P<second>[0-9]{1,2})(?!\d)")
 DATED = _DATES.keys()
 """The languages whose dates are known."""
 
@@ -155,7 +167,7 @@ def lost_dates(source: str, target: str, pair: tuple[str, str]) -> list[str]:
     if not dates:
         return []
     there = {(one.month, day) for one in find_dates(target, pair[1]) for day in one.days}
-    there.update(_in_digits(target))
+    there.update(_in_digits(target, has_points=pair[1] == "de"))
     return [
         source[one.start : one.end]
         for one in dates
@@ -163,11 +175,13 @@ def lost_dates(source: str, target: str, pair: tuple[str, str]) -> list[str]:
     ]
 
 
-def _in_digits(text: str) -> Iterator[tuple[int, int]]:
-    """Each two numbers that may be a month and a day, as in 2024-03-05 and 5.3."""
+def _in_digits(text: str, *, has_points: bool) -> Iterator[tuple[int, int]]:
+    """Each two numbers that may be a month and a day, as in 2024-03-05 and, if dates of the
+    language have points, 5.3."""
     for found in _PAIR.finditer(text, overlapped=True):
-        first, second = map(int, found.groups())
-        yield from ((first, second), (second, first))
+        if has_points or found["sign"] != ".":
+            first, second = int(found["first"]), int(found["second"])
+            yield from ((first, second), (second, first))
 
 
 def _month(written: str, language: str) -> int:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.dates import SHORT_DATE
 from service.translation.checks.dotted_times import with_colons
 from service.translation.checks.number_words import (
     ABBREVIATED_SCALES,
@@ -33,7 +34,7 @@ _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
     r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+(?!\d)|0\d: \d{2}(?!\d)"
     r"|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
-    r"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) )[0-3]?\d\.[01]?\d(?=\.(?!\d))"
+    rf"|{SHORT_DATE}"
 )
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿]+|[百千])")
 _TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿])")

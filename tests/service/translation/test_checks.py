@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from num2words import num2words
 
 from service.translation.alignment import AlignmentLink
-from service.translation.checks.dates import Date, find_dates
+from service.translation.checks.dates import Date, find_dates, lost_dates
 from service.translation.checks.differences import Check, check_sentence, check_terms
 from service.translation.checks.half_days import lost_halves
 from service.translation.checks.number_words import number_words
@@ -318,6 +318,31 @@ def test_days_of_a_month_are_found_as_they_are_written(
     (found,) = find_dates(f"{written} x", language)
     assert (found.year, found.month, found.days) == (year, month, tuple(days))
     assert found.written(language) == written
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 31), st.integers(1, 12)), min_size=1, max_size=5),
+    st.sampled_from([" und ", " oder ", " bis ", " bis zum ", "–", "-", " - "]),
+    st.sampled_from(["am ", "vom ", "Am "]),
+    st.sampled_from(["", "2026"]),
+)
+def test_short_german_dates_are_found_in_lists_and_ranges(
+    dates: list[tuple[int, int]], joint: str, before: str, year: str
+) -> None:
+    *others, last = [f"{day}.{month}." for day, month in dates]
+    listed = f"{before}{joint.join(filter(None, [', '.join(others), last]))}{year}"
+    text = f"Es ist {listed} offen."
+    found = [*find_dates(text, "de")]
+    assert [(one.month, one.days) for one in found] == [(month, (day,)) for day, month in dates]
+    written = ", ".join(one.written("en") for one in found)
+    assert unmatched(find_numbers(text), find_numbers(written)) == ([], [])
+    assert lost_dates(text, written, ("de", "en")) == []
+    assert lost_dates(text, listed, ("de", "en")) == lost_dates(text, "", ("de", "en"))
+
+
+def test_what_only_looks_like_short_dates_stays() -> None:
+    text = "§ 1.4. und 2.3., Kapitel 3.1. bis 3.4., Punkt 3.1. oder 4.2.2."
+    assert [*find_dates(text, "de")] == []
 
 
 def test_a_number_with_its_word_is_one_amount() -> None:
