@@ -16,6 +16,10 @@ _TO = r"(?:\s?[-–—]\s?|\sbis\s)"
 _AND = rf"(?:{_TO}|,\s?|\s(?:und|oder|sowie)\s)(?:(?:von|um|ab)\s)?"
 _DAY = r"(?:Mo|Di|Mi|Do|Sa|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tags?|Mittwochs?|[Tt]äglich)"
 _END = r"(?=$|\n|[,;)]|\.(?!\d)|\s(?:und|oder|sowie|offen|geöffnet|geschlossen)\b)"
+_NOT_COUNTED = (
+    r"(?!\s?(?:[\p{Sc}%‰°]"
+    r"|(?:Euro|EUR|CHF|Franken|Dollar|Cent|Prozent|Meter|Liter|[kmc]?m|k?g|[mc]?l)\b))"
+)
 _NO_PRICE = (
     r"(?<![\d.,:/§$€£]|(?:Version|Kapitel|Abschnitt|Ziffer|Punkt|Nr\.|Fr\.|CHF|EUR|USD|[§$€£])\s?)"
 )
@@ -23,7 +27,7 @@ _NO_PRICE = (
 _DOTTED = regex.compile(
     rf"(?=[0-9]{{1,2}}\.[0-5][0-9]){_NO_PRICE}"
     rf"(?:{_TIME}(?=(?:{_AND}{_TIME}){{0,7}}(?:{_TO}\d\d?)?\s?(?:Uhr|h)\b)"
-    rf"|(?<=\b{_DAY}\.?,?\s){_FULL}{_END}"
+    rf"|(?<=\b{_DAY}\.?,?\s){_FULL}{_NOT_COUNTED}"
     rf"|{_FULL}(?=\sbis$|{_TO}{_FULL}{_END})|(?<={_NO_PRICE}{_FULL}{_TO}){_FULL}{_END})"
 )
 

@@ -21,6 +21,7 @@ from service.translation.sentence.numbers.chinese_units import find_chinese_unit
 from service.translation.sentence.numbers.durations import find_durations
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.scaled import find_scaled
+from service.translation.sentence.numbers.swiss_amounts import find_swiss_amounts
 from service.translation.sentence.numbers.weekdays import DAYS, find_days
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
@@ -291,6 +292,8 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
 
 def _numbers(text: str, language: str) -> Iterator[Replacement]:
     """Numbers that are written in another way. They come back only in a copy of the whole text."""
+    for start, end, francs, number in find_swiss_amounts(text, language):
+        yield Replacement(start, end, f"{francs}{number}")
     if language == "de":
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))

@@ -23,6 +23,7 @@ from service.translation.language.chinese import SIMPLIFIED, to_simplified
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
 from service.translation.sentence.numbers.scaled import find_scaled
+from service.translation.sentence.numbers.swiss_amounts import find_swiss_amounts
 from service.translation.sentence.replaced import Replacement
 
 _MOST_DIGITS = 24
@@ -128,6 +129,7 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
     yield (Replacement(one.start, one.end, one.written.strip()) for one in hours)
     if other is not None and source != target:
         yield _halves(text, source, target)
+        yield _swiss(text, source, target)
         scaled = find_scaled(text, source)
         yield (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
         yield _more_than(text, source, other, target)
@@ -148,6 +150,11 @@ def _halves(text: str, source: str, target: str) -> Iterator[Replacement]:
         number = half.digits.removesuffix("个")
         if number[-1].isdecimal():
             yield Replacement(half.start, half.end, localised(number, source, target) or number)
+
+
+def _swiss(text: str, source: str, target: str) -> Iterator[Replacement]:
+    for start, end, francs, number in find_swiss_amounts(text, source):
+        yield Replacement(start, end, f"{francs}{localised(number, source, target) or number}")
 
 
 def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Replacement]:

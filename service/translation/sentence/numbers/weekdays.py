@@ -46,7 +46,9 @@ _MONTHS = {
 _TO_HOUR = r"\d{1,2}(?:[:.]\d\d)?(?!\d|\s?(?!(?:Uhr|h|und|[ap]\.?m?|and|to)\b)\p{L})"
 """The end of hours, unlike that of a count: no word for what is counted is behind it."""
 _BEFORE_TIME = {
-    "de": r"(?=(?:(?<!So)|\.),\s⟦|\.?,?\s\d{1,2}(?:[:.]\d\d\b|\s?(?:Uhr|h\b)"
+    "de": r"(?=(?:(?<!So)|\.),\s⟦|(?<=[,;]\s..)\s⟦"
+    r"|\.?,?\s\d{1,2}(?::\d\d\b|\.\d\d\b(?!\s?(?:\p{Sc}|[%°]|(?:Euro|Franken|Prozent|Meter|Liter|k?[gm])\b))"
+    rf"|\s?(?:Uhr|h\b)"
     rf"|\s?(?:[–—-]|bis)\s?{_TO_HOUR}"
     rf"|\.\s?(?:\d\d?\.|{_MONTHS['de']})))",
     "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.]\d\d\b|st|nd|rd|th|\s?[ap]\.?m\b"
@@ -62,17 +64,25 @@ _JOINED_DAYS = {
 }
 """Days beside each other, as in Mo-Fr and Sat./Sun., or before a time, without a point that ends
 the sentence."""
+_CLOSED = regex.compile(
+    rf"(?<![{_LETTERS}._/-])(?P<day>{_ANY_DAY['de']})(?:(?<!So)|(?<=(?:^|[,;]\s)So))"
+    r"\.?:?\s(?:geschlossen|zu|Ruhetag)(?=\s*(?:$|[,;.)\n]))"
+)
+"""A day on which a shop is closed. So may be another word."""
 _PARTS_OF_DAYS = {
     code: regex.compile(rf"(?P<day>{day})\.?|(?P<sign>{_SIGN})") for code, day in _ANY_DAY.items()
 }
 
 
 def find_days(text: str, language: str) -> Iterator[Replacement]:
-    """Days beside each other or before a time, as their whole names, with spaces between them."""
+    """Days beside each other or before a time, as their whole names, with spaces between them, and
+    those on which a shop is closed, in a sentence."""
     for joined in _JOINED_DAYS[language].finditer(text):
         days = _PARTS_OF_DAYS[language].sub(lambda part: _part(part, language), joined.group())
         if days != joined.group():
             yield Replacement(*joined.span(), days)
+    for closed in _CLOSED.finditer(text) if language == "de" else ():
+        yield Replacement(*closed.span(), f"{_part(closed, language)} ist geschlossen")
 
 
 def _part(part: regex.Match[str], language: str) -> str:
