@@ -49,7 +49,8 @@ _OTHER_WORDS = {
     **dict.fromkeys(("a", "an", "ein", "eine", "einen", "einer", "einem", "eines", "une"), 1),
     **dict.fromkeys(("once", "einmal", "première"), 1),
     **dict.fromkeys(("twice", "zweimal", "zwo", "both", "beide", "second", "seconde"), 2),
-    **dict.fromkeys(("quarter", "viertel", "quart"), 4),
+    **dict.fromkeys(("quarter", "quarters", "viertel", "quart"), 4),
+    **dict.fromkeys(("drittel", "dritteln"), 3),
     **dict.fromkeys(("half", "demi", "double", "pair", "doppelt"), 2),
     **dict.fromkeys(("dozen", "dutzend", "douzaine", "noon", "midi"), 12),
     **dict.fromkeys(("quatre-vingt", "quatre-vingts", "octante"), 80),
@@ -76,7 +77,7 @@ ABBREVIATED_SCALES = {
 """The same, after a number of which the value is never meant without them."""
 _WORD = regex.compile(r"quatre-vingts?+(?!\p{Latin})|[A-Za-zÀ-ÖØ-öø-ÿ]++", regex.IGNORECASE)
 _AND = frozenset({"and", "et"})
-_LONGEST_WORD = 40
+_LONGEST_WORD = 70
 _ZH_DIGITS = {char: value % 10 for value, char in enumerate("〇一二三四五六七八九零")} | {"两": 2}
 _ZH_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ZH_LARGE = {"万": 10**4, "亿": 10**8}
@@ -96,6 +97,10 @@ def _words() -> Iterator[tuple[str, int]]:
         yield from zip(names.split(), range(1, 13), strict=True)
     for names in _FROM_ZERO:
         yield from zip(names.split(), range(20), strict=False)
+    for number, name in enumerate(_FROM_ZERO[1].split()[3:11], 3):
+        yield f"{name}s", number
+    for number, name in enumerate(_FROM_ZERO[2].split()[4:11], 4):
+        yield from ((f"{name.removesuffix('en')}tel{ending}", number) for ending in ("", "n"))
     for names in _TENS:
         yield from zip(names.split(), range(20, 100, 10), strict=True)
     tens = _TENS[2].replace("ig", "igste").split()
@@ -189,7 +194,9 @@ def _chinese(chars: str, start: int) -> Iterator[NumberWords]:
         return
     found = chinese_value(chars)
     if found is not None:
-        is_certain = len(chars) > 1 and chars[0] in _ZH_DIGITS
+        is_certain = len(chars) > 1 and (
+            chars[0] in _ZH_DIGITS or (chars[0] == "十" and chars[-1] in _ZH_LARGE)
+        )
         yield NumberWords(start, start + len(chars), found, is_certain=is_certain)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -37,7 +37,10 @@ _PARTED = regex.compile(
     rf"|{SHORT_DATE}"
 )
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿]+|[百千])")
-_TO = regex.compile(r"[-~～–—至到]\d{1,4}(?:\.\d)?(?=[万亿])")
+_TO = regex.compile(
+    r"(?:\s?[-~～–—至到]\s?|\s(?:to|or|and|bis|oder|und)\s)\d{1,4}(?:[.,]\d)?"
+    r"(?=[万亿]|\s?(?:thousand|[mbtr]{1,2}illion|tausend|Milli(?:on|ard)en|Billionen)\b)"
+)
 _TIME = regex.compile(r"(?<=点)(?:(?P<half>半)|[一1]刻|(?P<three>[三3]刻))")
 _PART_OF_HOUR = regex.compile(r"\bhalf past\b|\bhalb\b|quarter|viertel", regex.IGNORECASE)
 _MINUTES = frozenset(map(Decimal, (15, 30, 45)))
@@ -65,6 +68,13 @@ _REPUBLIC = regex.compile(r"民国\s?$")
 _LONGEST_SCALE = 12
 LETTER_SCALES = {"k": 10**3, "m": 10**6, "b": 10**9, "tn": 10**12}
 """Scales that touch their number, as in $60k."""
+_CERTAIN_SCALES = frozenset(
+    {
+        *("thousand", "million", "trillion"),
+        *("tausend", "millionen", "milliarde", "milliarden", "billionen"),
+    }
+)
+"""Words to which the number before them always belongs, unlike in `2008 thousands came`."""
 _MINUS = regex.compile(
     r"(?:(?<![\w.,:;)\]}%‰°℃/+*~^#–—-])[-−](?=\d)"
     r"|(?<=\p{Han})(?<!\d\s?\p{Han}{1,3})[-−]"
@@ -94,10 +104,14 @@ class Numbers(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """What a word multiplies a number by; `is_certain` if it does so always."""
+    """What a word may multiply a number by; `is_certain` if it does so always."""
 
-    value: int
+    values: Sequence[int]
     is_certain: bool
+
+    def of(self, numbers: Iterable[Decimal]) -> set[Decimal]:
+        """The numbers times what the word may stand for."""
+        return {number * value for number in numbers for value in self.values}
 
 
 def with_known_digits(text: str) -> str:
@@ -234,10 +248,10 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozense
 def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
     values = set(_spelled(text[start:end]))
     if (scale := _scale_after(text, end)) is not None:
-        scaled = {value * scale.value for value in values}
+        scaled = scale.of(values)
         values = scaled if scale.is_certain else values | scaled
     elif (other := _TO.match(text, end)) and (scale := _scale_after(text, other.end())):
-        values |= {value * scale.value for value in values}  # 30-50万
+        values |= scale.of(values)  # 30-50万
     if end - start <= 2:
         values = _of_day(values, text, start, end)
     values = _with_year(values, text, start, end)
@@ -281,11 +295,13 @@ def _scale_after(text: str, end: int) -> _Scale | None:
         return None
     word = match[1].lower()
     if (value := ABBREVIATED_SCALES.get(word)) is not None:
-        return _Scale(value, is_certain=True)
+        return _Scale([value], is_certain=True)
     if word[-1] in _MYRIADS:
-        return _Scale(math.prod(SCALES[char] for char in word), is_certain=True)
+        return _Scale([math.prod(SCALES[char] for char in word)], is_certain=True)
+    if word == "billion":
+        return _Scale([10**9, 10**12], is_certain=True)
     value = SCALES.get(word) or (LETTER_SCALES.get(word) if text[end].isalpha() else None)
-    return None if value is None else _Scale(value, is_certain=False)
+    return None if value is None else _Scale([value], is_certain=word in _CERTAIN_SCALES)
 
 
 def _of_day(values: set[Decimal], text: str, start: int, end: int) -> set[Decimal]:

@@ -4,13 +4,24 @@ billion, nineteen eighty-four, twenty-five hundred, the twenty-first of March.""
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from itertools import chain
 from typing import NamedTuple
 
 import regex
 
 from model.text.spans import Span, disjoint
+from service.translation.checks import amounts_in_words
+from service.translation.checks.amounts_in_words import (
+    BELOW_HUNDRED,
+    ENDS,
+    ONES,
+    TEENS,
+    TENS,
+    Rules,
+    in_billions,
+)
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
@@ -19,19 +30,14 @@ from service.translation.checks.more_than import find_more_than
 from service.translation.checks.number_words import InDigits, words_value
 from service.translation.language.chinese import to_simplified
 
-_ONES = "one|two|three|four|five|six|seven|eight|nine"
-_TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
-_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_BELOW_HUNDRED = rf"(?:(?:{_TENS})(?:[- ](?:{_ONES}))?|{_TEENS})"
-_ANY = rf"(?:{_ONES}|{_TEENS}|{_TENS}|zero|hundred|thousand)"
-_DIGIT = f"(?:zero|oh|{_ONES})"
+_ANY = rf"(?:{ONES}|{TEENS}|{TENS}|zero|hundred|thousand)"
+_DIGIT = f"(?:zero|oh|{ONES})"
 _CENTURY = "thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty"
 _ORDINAL = (
     r"(?:(?:twenty|thirty)[- ])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)"
     r"|\p{L}{1,5}teenth|tenth|eleventh|twelfth|twentieth|thirtieth"
 )
 _MONTH = "|".join(MONTHS["en"])
-_ENDS = rf"(?![\w-]|[- ](?:hundred|thousand|{_TENS}|{_TEENS})\b)"
 _GERMAN_DIGIT = "(?:null|eins|zwei|zwo|drei|vier|fünf|sechs|sieben|acht|neun)"
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
@@ -94,6 +100,13 @@ def has_spoken_numbers(text: str, language: str) -> bool:
         return (
             "half" in text
             or "uarter" in text
+            or "illion" in text
+            or "housand" in text
+            or "er cent" in text
+            or "ercent" in text
+            or "third" in text
+            or "fth" in text
+            or "ths" in text
             or " past " in text
             or "minutes to " in text
             or "ten to " in text
@@ -110,6 +123,10 @@ def has_spoken_numbers(text: str, language: str) -> bool:
         )
     return language == "de" and (
         "alb " in text
+        or "illi" in text
+        or "ausend" in text
+        or "undert" in text
+        or " Prozent" in text
         or "einhalb" in text
         or "derthalb" in text
         or "iertel " in text
@@ -117,7 +134,6 @@ def has_spoken_numbers(text: str, language: str) -> bool:
         or "ünf " in text
         or "wanzig " in text
         or " Komma " in text
-        or "zehnhundert" in text
         or "igsten " in text
         or "ehnten " in text
     )
@@ -126,7 +142,12 @@ def has_spoken_numbers(text: str, language: str) -> bool:
 def _decimals(found: regex.Match[str]) -> str | None:
     whole, mark = words_value(found["whole"]), "." if found["point"] == "point" else ","
     digits = (words_value(word) or 0 for word in found["decimals"].split())
-    return None if whole is None else f"{whole}{mark}{''.join(map(str, digits))}"
+    if whole is None:
+        return None
+    rest = "".join(map(str, digits))
+    if found["trillion"]:
+        return in_billions(Decimal(f"{whole}.{rest}") * 10**12, "en" if mark == "." else "de")
+    return f"{whole}{mark}{rest}"
 
 
 def _year(found: regex.Match[str]) -> str:
@@ -137,11 +158,6 @@ def _year(found: regex.Match[str]) -> str:
 def _decade(found: regex.Match[str]) -> str:
     tens = words_value(found["tens"].lower().removesuffix("s").replace("ie", "y")) or 0
     return f"{words_value(found['century'])}{tens % 100:02}s"
-
-
-def _hundreds(found: regex.Match[str]) -> str:
-    hundreds, rest = words_value(found["hundreds"]) or 0, words_value(found["rest"] or "zero") or 0
-    return f"{100 * hundreds + rest:,}"
 
 
 def _english_day(found: regex.Match[str]) -> str | None:
@@ -160,36 +176,36 @@ def _german_day(found: regex.Match[str]) -> str | None:
     return None if day is None else f"{day}."
 
 
-_Rules = tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str | None]], ...]
-_ENGLISH: _Rules = (
+_ENGLISH: Rules = (
     (
         regex.compile(
             rf"(?i)(?<![\w-])(?P<whole>{_ANY}(?:[- ](?:and )?{_ANY}){{0,6}}) (?P<point>point) "
-            rf"(?P<decimals>{_DIGIT}(?: {_DIGIT}){{0,6}}){_ENDS}"
+            rf"(?P<decimals>{_DIGIT}(?: {_DIGIT}){{0,6}})(?P<trillion> trillion)?(?![\w-])"
         ),
         _decimals,
     ),
     (
         regex.compile(
             rf"(?i)(?<=\b(?:in|since|until|till|by|of|year|before|after|early|late|{_MONTH}) )"
-            rf"(?P<century>{_CENTURY})(?: hundred(?: and)? (?P<rest>{_BELOW_HUNDRED}|{_ONES})"
-            rf"|[- ](?P<rest>{_BELOW_HUNDRED}|oh[- ](?:{_ONES}))){_ENDS}"
+            rf"(?P<century>{_CENTURY})(?: hundred(?: and)? (?P<rest>{BELOW_HUNDRED}|{ONES})"
+            rf"|[- ](?P<rest>{BELOW_HUNDRED}|oh[- ](?:{ONES}))){ENDS}"
+        ),
+        _year,
+    ),
+    (
+        regex.compile(
+            r"(?i)(?<![\w-]|\bat )(?:(?P<century>seventeen|eighteen|nineteen)"
+            rf"[- ](?P<rest>(?:{TENS})[- ](?:{ONES})|(?:six|seven|eigh|nine)ty)"
+            rf"|(?P<century>twenty)[- ](?P<rest>(?:twenty|thirty)[- ](?:{ONES}))){ENDS}"
         ),
         _year,
     ),
     (
         regex.compile(
             rf"(?i)(?<=\bthe (?:early |late |mid-)?)(?P<century>{_CENTURY})"
-            rf"[- ](?P<tens>(?:{_TENS.replace('y', 'ie')})s|hundreds)\b"
+            rf"[- ](?P<tens>(?:{TENS.replace('y', 'ie')})s|hundreds)\b"
         ),
         _decade,
-    ),
-    (
-        regex.compile(
-            rf"(?i)(?<![\w-])(?P<hundreds>{_BELOW_HUNDRED}) hundred"
-            rf"(?: and (?P<rest>{_BELOW_HUNDRED}|{_ONES}))?{_ENDS}"
-        ),
-        _hundreds,
     ),
     (
         regex.compile(
@@ -199,11 +215,12 @@ _ENGLISH: _Rules = (
         _english_day,
     ),
 )
-_GERMAN: _Rules = (
+_GERMAN: Rules = (
     (
         regex.compile(
             r"(?<![\w-])(?P<whole>\p{L}{3,40}) (?P<point>Komma) "
-            rf"(?P<decimals>{_GERMAN_DIGIT}(?: {_GERMAN_DIGIT}){{0,6}})(?![\w-])"
+            rf"(?P<decimals>{_GERMAN_DIGIT}(?: {_GERMAN_DIGIT}){{0,6}})"
+            r"(?P<trillion> Billionen)?(?![\w-])"
         ),
         _decimals,
     ),
@@ -221,4 +238,4 @@ _GERMAN: _Rules = (
         _german_day,
     ),
 )
-_RULES = {"en": _ENGLISH, "de": _GERMAN}
+_RULES = {"en": (*_ENGLISH, *amounts_in_words.ENGLISH), "de": (*_GERMAN, *amounts_in_words.GERMAN)}

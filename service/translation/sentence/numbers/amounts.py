@@ -19,12 +19,13 @@ from service.translation.checks.halves import find_halves
 from service.translation.checks.more_than import MORE_THAN, find_more_than
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
+from service.translation.checks.spelled_out import find_spelled_out
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
 from service.translation.sentence.numbers.scaled import find_scaled
 from service.translation.sentence.numbers.swiss_amounts import find_swiss_amounts
-from service.translation.sentence.replaced import Replacement
+from service.translation.sentence.replaced import Replaced, Replacement
 
 _MOST_DIGITS = 24
 _MOST_DECIMALS = 2
@@ -107,6 +108,8 @@ _POINT = regex.compile(r"\.(?=\W*+\w)")
 """Of an abbreviation; that at the end of a text is of the sentence."""
 _MONTH = regex.compile(r"(?:\s?[~～〜—–至到]\s?\d\d?)?月")
 _WORD = regex.compile(r"[\p{Latin}\d_]")
+_NO_COUNT = regex.compile(r"\d(?:st|nd|rd|th|s|\.)$")
+"""An ordinal or a decade."""
 _DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
 
@@ -130,6 +133,7 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
     if other is not None and source != target:
         yield _halves(text, source, target)
         yield _swiss(text, source, target)
+        yield _spelled_out(text, source, target)
         scaled = find_scaled(text, source)
         yield (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
         yield _more_than(text, source, other, target)
@@ -155,6 +159,14 @@ def _halves(text: str, source: str, target: str) -> Iterator[Replacement]:
 def _swiss(text: str, source: str, target: str) -> Iterator[Replacement]:
     for start, end, francs, number in find_swiss_amounts(text, source):
         yield Replacement(start, end, f"{francs}{localised(number, source, target) or number}")
+
+
+def _spelled_out(text: str, source: str, target: str) -> Iterator[Replacement]:
+    """Those in words, but for ordinals and decades."""
+    for start, end, digits in find_spelled_out(text, source) if source != "zh" else ():
+        if not _NO_COUNT.search(digits):
+            numbers = [*_find_numbers(digits, source, target)]
+            yield Replacement(start, end, Replaced(digits, numbers).text)
 
 
 def _numerals(text: str, source: str, writing: _Writing) -> Iterator[Replacement]:

@@ -1,4 +1,4 @@
-"""English amounts with a letter for their scale, as $60k and 1.2M: networks copy or lose it."""
+"""Amounts in digits with a scale that networks copy or lose: $60k, 1.2M, 3 trillion."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.amounts_in_words import in_billions
 from service.translation.checks.numbers import LETTER_SCALES
 
 _SCALES = {**LETTER_SCALES, "bn": 10**9}
-_WORDS = {10**6: "million", 10**9: "billion", 10**12: "trillion"}
-_SCALED = regex.compile(
+_LETTERS = regex.compile(
     r"(?:(?<=[$€£¥]\s?|[⟧\ufffc])(?P<number>\d{1,3}(?:\.\d{1,3})?)(?P<scale>[kKmMbB]|bn|tn)"
     r"|(?<![\d.,])(?P<number>\d{1,3}\.\d)(?P<scale>[kKMB]|bn|tn)(?=\s(?:\p{Ll}{3,}s|people)\b)"
     r")(?![\p{L}\d'’/-])"
 )
 """Of a currency, or decimals of several things: 10K is a run, 4K a screen and 1.2M a file's
 size."""
+
+_TRILLIONS = {
+    "en": regex.compile(r"(?<![\w.,])(?P<number>\d{1,3}(?:,\d{3})*(?:\.\d{1,3})?)[ -]trillion\b"),
+    "de": regex.compile(r"(?<![\w.,])(?P<number>\d{1,3}(?:\.\d{3})*(?:,\d{1,3})?) Billionen\b"),
+}
+_MARKS = {"en": str.maketrans("", "", ","), "de": str.maketrans(",", ".", ".")}
 
 
 class Scaled(NamedTuple):
@@ -31,10 +37,13 @@ class Scaled(NamedTuple):
 
 
 def find_scaled(text: str, language: str) -> Iterator[Scaled]:
-    """The amounts with a letter for their scale."""
-    for found in _SCALED.finditer(text) if language == "en" else ():
-        scale = _SCALES[found["scale"].lower()]
-        value = Decimal(found["number"]) * scale
-        word = _WORDS.get(scale)
-        said = f"{found['number']} {word}" if word else f"{int(value):,}"
-        yield Scaled(*found.span(), said, value)
+    """Those of a text. Billions of German are trillions."""
+    for found in _TRILLIONS[language].finditer(text) if language in _TRILLIONS else ():
+        number = Decimal(found["number"].translate(_MARKS[language]))
+        yield _scaled(found, number * 10**12, language)
+    for found in _LETTERS.finditer(text) if language == "en" else ():
+        yield _scaled(found, Decimal(found["number"]) * _SCALES[found["scale"].lower()], language)
+
+
+def _scaled(found: regex.Match[str], value: Decimal, language: str) -> Scaled:
+    return Scaled(*found.span(), in_billions(value, language), value)

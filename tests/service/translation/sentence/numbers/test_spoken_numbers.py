@@ -6,6 +6,9 @@ import itertools
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from num2words import num2words
 
 from service.translation.checks.dotted_times import with_colons
 from service.translation.checks.numbers import find_numbers, unmatched
@@ -54,7 +57,11 @@ def test_a_time_in_words_is_the_same_in_digits(language: str) -> None:
     [
         ("en", "It's ten to five, or at five to six o'clock", "It's 4:50, or at 5:55"),
         ("en", "half past 3 p.m., quarter to 12 am", "15:30, 23:45"),
-        ("en", "from ten to five, five to six people, a quarter to three million", None),
+        (
+            "en",
+            "from ten to five, five to six people, a quarter to three million",
+            "from ten to five, five to six people, a quarter to 3 million",
+        ),
         ("en", "half of three, a half past, ten past students, past two", None),
         (
             "en",
@@ -169,18 +176,38 @@ def test_a_half_is_compared_by_value_and_carried_without_its_unit(source: str, t
 
 SPELLED_OUT = {
     "en": [
-        ("Five point two billion, two point oh five percent", "5.2 billion, 2.05 percent"),
+        ("Five point two billion, two point oh five percent", "5.2 billion, 2.05%"),
         ("one hundred and five point one of them", "105.1 of them"),
         ("in nineteen eighty-four, by twenty twenty-six", "in 1984, by 2026"),
         ("since nineteen oh five, of nineteen hundred and five", "since 1905, of 1905"),
         ("the late nineteen eighties, the eighteen hundreds", "the late 1980s, the 1800s"),
         ("twenty-five hundred people, nineteen hundred and six", "2,500 people, 1,906"),
         ("the twenty-first of March, March twenty-second", "the 21st of March, March 22nd"),
+        (
+            "a hundred and one, between five and ten thousand",
+            "101, between 5,000 and 10,000",
+        ),
+        ("two to three million, one to two hundred thousand", "2-3 million, 100,000-200,000"),
+        ("Two or three thousand, in two thousand eight", "2,000 or 3,000, in 2008"),
+        ("half a million, three quarters of a billion", "500,000, 750 million"),
+        ("one million, a billion, three trillion", "1,000,000, 1 billion, 3,000 billion"),
+        ("ten percent, half a percent, five to six per cent", "10%, 0.5%, 5-6%"),
+        ("two thirds of us, a quarter of them, one-fifth", "2/3 of us, 1/4 of them, 1/5"),
+        ("I read Nineteen Eighty-Four, twenty twenty-six", "I read 1984, 2026"),
         ("March the sixteenth, the thirteenth day of May", "March the 16th, the 13th day of May"),
     ],
     "de": [
         ("Fünf Komma zwei Milliarden, ein Komma null fünf", "5,2 Milliarden, 1,05"),
         ("neunzehnhundertvierundachtzig geboren", "1984 geboren"),
+        (
+            "zwei Millionen dreihunderttausend Menschen, zwölftausend",
+            "2,3 Millionen Menschen, 12.000",
+        ),
+        ("eine halbe Million, fünf Billionen", "500.000, 5.000 Milliarden"),
+        ("zwei bis drei Millionen, fünf bis zehn Prozent", "2-3 Millionen, 5-10 Prozent"),
+        ("eine bis zwei Millionen", "1-2 Millionen"),
+        ("zwischen zwei und drei Millionen", "zwischen 2 Millionen und 3 Millionen"),
+        ("Zehn Prozent, ein halbes Prozent", "10 Prozent, 0,5 Prozent"),
         ("am einundzwanzigsten März, bis zum dreizehnten Mai", "am 21. März, bis zum 13. Mai"),
     ],
 }
@@ -207,9 +234,42 @@ def test_numbers_in_words_go_in_in_digits(language: str, text: str, digits: str)
             "At this point two left; in twenty ten-minute lessons, twelve hundred thousand",
         ),
         ("en", "the second of two, one of the first, half of them, in twenty minutes"),
+        (
+            "en",
+            "a thousand more, one in a million, hundreds of thousands, at six thirty-five",
+        ),
+        (
+            "en",
+            "three hundred and fifty-first, a two-thousand-dollar car, two hundred",
+        ),
+        ("en", "by a third party, a quarter of an hour, a fifth column"),
+        (
+            "de",
+            "Tausende, hundertprozentig, tausendmal, eine Million, hunderterste",
+        ),
         ("de", "Das Komma zwei Zeilen weiter, am letzten Januar, die meisten Mai-Tage"),
     ],
 )
 def test_what_only_looks_like_numbers_in_words_stays(language: str, text: str) -> None:
     assert in_digits(text).text == text
     assert entered(text, language) is None
+
+
+LARGE = st.integers(1, 999) | st.builds(
+    lambda n, scale: n * 10**scale, st.integers(2, 99999), st.integers(0, 7)
+)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@given(LARGE)
+def test_a_number_in_words_has_its_value(language: str, number: int) -> None:
+    """Also as the checks read it: no right translation is told of, and no wrong one is missed."""
+    words = f"It is {num2words(number, lang=language)} now."
+    if entered(words, language) is None:
+        assert number < 1000 or number in (10**3, 10**6, 10**9)
+        return
+    for target in {"zh", "de", "en"} - {language}:
+        (right,) = find_amounts(words, language, target)
+        assert unmatched(find_numbers(words), find_numbers(f"({right.new})")) == ([], [])
+        (wrong,) = find_amounts(f"It is {10 * number} now.", language, target)
+        assert all(unmatched(find_numbers(words), find_numbers(f"({wrong.new})")))
