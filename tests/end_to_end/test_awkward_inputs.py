@@ -87,6 +87,10 @@ def test_what_must_be_copied_is_copied_but_for_the_faults_the_card_admits(
         ("en", "zh", "My friend Dvořák lives here.", "Dvořák"),
         ("zh", "en", "这本书$20，那本书€30。", "$20 €30"),
         ("zh", "en", "今天气温25℃。", "25℃"),
+        ("en", "zh", "It costs HK$100, not A$50.", "HK$100 A$50"),
+        ("en", "zh", "It costs 50 EUR per month.", "50 EUR"),
+        ("en", "de", "The price is USD 5 per month.", "USD 5"),
+        ("zh", "en", "这个要A$50。", "A$50"),
     ],
 )
 def test_no_sign_becomes_another_and_no_name_another_name(

@@ -194,6 +194,8 @@ def found(text: str, tokenizer: Tokenizer, language: str = "en") -> list[str]:
     ("text", "expected"),
     [
         ("It costs €5, or £4.", ["€", "£"]),
+        ("HK$100, AU$5, R$ 5 or $5 in US$", ["HK$", "AU$", "R$", "$", "$"]),
+        ("USD 5 or 1,5 EUR, 20CHF, not USDA 5, USD or EURO 5", ["USD", "EUR", "CHF"]),
         ("25 °C ± 2, 3 × 4 ≤ 12", ["°", "±", "×", "≤"]),
         ("File → Save ♪ § 5", ["→", "♪", "§"]),
         ("½ of ① is 5²", ["½", "①", "²"]),
@@ -224,7 +226,7 @@ def test_signs_that_the_vocabulary_has_are_carried_only_by_reserved_placeholders
     assert ZH_EN.count_unspelled("→ £ $") == 0
     assert found("A → B for £5", ZH_EN) == ["→", "£"]
     assert found("A → B for £5, or ₿5", WITHOUT_RESERVED) == ["₿"]
-    assert found("这本书$20。", ZH_EN, "zh") == ["$"]
+    assert found("这本书$20或NT$250。", ZH_EN, "zh") == ["$", "NT$"]
 
 
 @settings(deadline=None)
