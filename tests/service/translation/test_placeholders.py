@@ -162,6 +162,38 @@ def test_what_must_stay_ends_where_the_sentence_goes_on(text: str, expected: lis
     assert kept(text) == expected
 
 
+@settings(deadline=None, max_examples=200)
+@given(
+    st.sampled_from("*×•●"),
+    st.from_regex(r"\A(?:[0-9]{2,6}m{4,9}[0-9]{2,4}|([0-9]{4} |m{4} ){0,2}m{4} [0-9]{4})\Z"),
+    st.sampled_from(["Call {} now.", "号码{}已注册。", "密码：{}", "({}) is it", "{}"]),
+)
+def test_a_masked_number_is_kept_whole(sign: str, masked: str, frame: str) -> None:
+    number = masked.replace("m", sign)
+    assert kept(frame.format(number)) == [number]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("密码是******。验证码：####，张**先生", ["******", "####", "**"]),
+        (
+            "Card xxxx-xxxx-xxxx-1234 of account *1234, a f**k",
+            ["xxxx-xxxx-xxxx-1234", "*1234", "f**k"],
+        ),
+        ("Say ***** or XXXX XXXX 1234.", ["*****", "XXXX XXXX 1234"]),
+        ("**5 apples** since **2024** or **May 2024**, 5 **big** ones", []),
+        ("*2024 is* it, 5 * 3, 5 × 3 × 2, un**believ**able", []),
+        ("** Note **", []),
+        ("Note ***", []),
+    ],
+)
+def test_asterisks_that_mask_stay_and_those_of_emphasis_do_not(
+    text: str, expected: list[str]
+) -> None:
+    assert kept(text) == expected
+
+
 @given(
     st.text("ab, 蓝", max_size=20), st.lists(st.text("ab, 蓝", min_size=1, max_size=4), max_size=5)
 )
