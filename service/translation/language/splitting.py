@@ -21,7 +21,7 @@ _BESIDE = rf"(?:(?<=\p{{Lo}}.)|(?=\p{{Lo}}|{_CLOSING}\s))"
 _BOUNDARIES = (
     regex.compile(rf"(?:[。！？…؟।]|[!?]{_BESIDE}|{_STOP})+{_CLOSING}\s*{_SPACED_CLOSING}"),
     regex.compile(rf"(?:[；：，、،]|[;:,]{_BESIDE}){_CLOSING}\s*"),
-    regex.compile(r"(?<![\s«.])\s++(?=[(（\[])"),
+    regex.compile(r"(?<![\s«.])\s++(?=[(（\[])|(?=（)"),
     regex.compile(r"(?<!«|\.)\s+"),
     regex.compile(r"(?<!«|\d\.)\s+"),
     regex.compile(r"(?V1)[\p{Lo}--[至到和与與及或从從在第约約]]\p{M}*+" + _CLOSING),
@@ -31,6 +31,7 @@ _CONTINUATION = regex.compile(r"[!?;:,！？；：，、。\p{Pe}”’]|»(?=[\
 """What no part begins with, such as French marks, which have a space before them."""
 _GRAPHEME = regex.compile(r"\X")
 _GRAPHEME_WINDOW = 64
+_LAST_LETTER = regex.compile(r"(?r)\p{L}")
 _NEAR_ENOUGH = 0.9
 _MAX_TRIES = 16
 _MAX_GROWTH = 4
@@ -42,9 +43,10 @@ def split_to_fit(text: str, max_tokens: int, count_tokens: CountTokens) -> Itera
     White space around a part does not count. A single code point that does not fit is its own part.
     """
     start, size = 0, max_tokens
+    last = found.start() if (found := _LAST_LETTER.search(text)) else 0
     while start < len(text):
         size = _longest_fitting(text, start, size, max_tokens, count_tokens)
-        end = _best_boundary(text, start, start + size)
+        end = _best_boundary(text, start, start + size, last)
         if end < start + size and not _fits(text[start:end], max_tokens, count_tokens):
             end = start + size
         yield text[start:end]
@@ -78,17 +80,25 @@ def _longest_fitting(
     return max(fitting, 1)
 
 
-def _best_boundary(text: str, start: int, end: int) -> int:
-    """The best cut in the second half of text[start:end]; the text's end if `end` reaches it."""
+def _best_boundary(text: str, start: int, end: int, last: int) -> int:
+    """The best cut in the second half of text[start:end], with the `last` letter behind it if that
+    can be; the text's end if `end` reaches it."""
     if end >= len(text):
         return len(text)
     middle = start + (end - start) // 2
+    ends = [last, end] if middle < last < end else [end]
+    cuts = (_boundary(text, middle, most) for most in ends)
+    return next(filter(None, cuts), 0) or _grapheme_boundary(text, start, end)
+
+
+def _boundary(text: str, middle: int, end: int) -> int:
+    """The last of the best boundaries of text[middle:end]; 0 without."""
     for pattern in _BOUNDARIES:
         ends = (m.end() for m in pattern.finditer(text, middle, end))
         cut = max((cut for cut in ends if not _CONTINUATION.match(text, cut)), default=0)
-        if cut > start:
+        if cut > middle:
             return cut
-    return _grapheme_boundary(text, start, end)
+    return 0
 
 
 def _grapheme_boundary(text: str, start: int, end: int) -> int:

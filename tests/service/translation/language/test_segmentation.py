@@ -235,6 +235,20 @@ def test_a_number_or_a_name_in_chinese_is_never_cut(runs: list[tuple[str, str, s
         assert part[-1] in "元公司增长了同比，,:)"
 
 
+@settings(deadline=None, max_examples=200)
+@given(
+    st.text("共三件商品应付合计", min_size=12, max_size=20),
+    st.sampled_from(["（含运费{}）", "含运费{}", "（已优惠{}）。", " with fees of {})"]),
+    st.sampled_from(["￥10.00", "10.00", "\ufffc5", "3%"]),
+    st.integers(1, 6),
+)
+def test_no_part_is_a_number_alone(words: str, end: str, number: str, over: int) -> None:
+    text = words + end.format(number)
+    *_, last = split_to_fit(text, len(text) - over, len)
+    assert has_letters(last)
+    assert not has_letters(text[: -len(last)]) or "（" not in text or last.startswith("（")
+
+
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from("az. "), st.integers(1, 700)), min_size=1, max_size=30))
 def test_the_work_is_linear_where_tokens_are_spread_unevenly(runs: list[tuple[str, int]]) -> None:
