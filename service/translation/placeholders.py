@@ -19,6 +19,12 @@ from service.translation.language.segmentation import BAR
 
 _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
+_LONG_UNITS = (
+    r"km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa"
+    r"|ms|px|rpm|kcal|kJ|min|°[CF]"
+)
+UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltsVAWh]")
+"""Those that are kept behind a number."""
 _DELIMITED = regex.compile(
     r"""(?=[`{$%@\#\[:⟦⟧&§\\<+°'A-Z\d*×•●x-])(?:
     ```[^`]+```|``(?:[^`\n]++|`(?!`))++``|`[^`\n]+`
@@ -51,8 +57,9 @@ _DELIMITED = regex.compile(
     |(?<![\p{Latin}\d_-])(?=[A-Z-]*+\d)(?:[A-Z\d]{2,}+-){2,}+[A-Z\d]{2,}+
         (?![\p{Latin}\d_]|[/.:@\#]\w)
     |(?<!\p{Latin}\d{0,9})\d[\ \u00a0]?\K
-        (?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa
-        |ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mgltsVAW]
+        (?:"""
+    + _LONG_UNITS
+    + r"""|(?<=[\ \u00a0])[mgltsVAW]
         |(?<=[\ \u00a0])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
     # 1 000 000, numbers of cards, telephone numbers, IBAN, hashtags and mentions in Chinese
     |(?=\d{1,3}[\ \u00a0\u202f]\d{3}[\ \u00a0\u202f]\d{3}(?!\d))(?<![\p{Latin}\d_+.,/:-]|\d\ )

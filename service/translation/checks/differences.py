@@ -21,7 +21,7 @@ from service.translation.glossary import GlossaryEntry
 from service.translation.language.chinese import HAN
 from service.translation.language.codes import primary
 from service.translation.language.segmentation import is_spaced
-from service.translation.placeholders import find_kept
+from service.translation.placeholders import UNITS, find_kept
 
 CheckKind = Literal["number", "url", "tag", "placeholder", "term", "length", "language", "omitted"]
 _TAG = regex.compile(r"</?[A-Za-z][\w:.-]*+(?=[\s/>])")
@@ -120,8 +120,10 @@ def _check_numbers(source: _Side, target: _Side, pair: tuple[str, str]) -> Check
 
 
 def _check_kept(source: _Side, target: _Side) -> Iterator[Check | None]:
-    """Addresses and placeholders that one text has more often than the other."""
-    sides = _more_often(source, target), _more_often(target, source)
+    """Addresses and placeholders that one text has more often than the other. Units are written as
+    words, too, so that a translation may add some."""
+    added = [string for string in _more_often(target, source) if not UNITS.fullmatch(string)]
+    sides = _more_often(source, target), added
     yield _difference("url", *([s for s in side if _ADDRESS.search(s)] for side in sides))
     rest = ([s for s in side if not _ADDRESS.search(s)] for side in sides)
     yield _difference("placeholder", *rest)

@@ -14,6 +14,7 @@ import regex
 from model.text.spans import Span, disjoint
 from service.translation.checks.halves import find_halves
 from service.translation.checks.spelled_out import find_spelled_out
+from service.translation.language.chinese import HAN
 from service.translation.language.segmentation import has_letters
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.numbers.chinese_numbers import find_chinese_numbers
@@ -250,12 +251,13 @@ class Spelled:
 
     def leave(self, draft: Draft) -> Draft:
         """The translation. If it copies all the words, they are abbreviations again; numbers only
-        if it copies the text, which is not all digits."""
+        if it copies the text, which is not all digits, nor a sign for all that was Chinese: 5g."""
         copied = Replaced(draft.text, self._copies(draft.text))
         return draft.replaced(copied, self._written)
 
     def _copies(self, target: str) -> list[Replacement]:
-        if target == self.text and has_letters(target):
+        has_same_letters = HAN.search(target) or not HAN.search(self._written.text)
+        if target == self.text and has_letters(target) and has_same_letters:
             spans = sorted({**self._words, **self._numbers}.items())
             return [Replacement(*span, short) for span, short in spans]
         if not self._words:

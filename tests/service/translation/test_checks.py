@@ -42,6 +42,7 @@ def check(
         ("On May 5, 2024, 3 June", "Am 5.5.2024, 3. Juni"),
         ("At 4.30 pm, 8:00 p.m. or 9 am", "Um 16:30, 20 Uhr oder 9:00"),
         ("Pages 3-5, minus five, a 2020-21 plan", "Seiten 3 bis 5, -5, Plan 2020 – 21"),
+        ("Five grams and 3 hours", "5 g und 3 h"),
         ("OK.", "OK."),
         ("It was a long day. " * 12, "Der Tag war lang. " * 12),
         ("", ""),
