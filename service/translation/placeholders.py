@@ -26,7 +26,7 @@ _LONG_UNITS = (
 UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltsVAWh]")
 """Those that are kept behind a number."""
 _DELIMITED = regex.compile(
-    r"""(?=[`{$%@\#\[:⟦⟧&§\\<+°'A-Z\d*×•●x-])(?:
+    r"""(?=[`{$%@\#\[:⟦⟧&§\\<+°'A-Z\d*×•●x〔-])(?:
     ```[^`]+```|``(?:[^`\n]++|`(?!`))++``|`[^`\n]+`
     # {{x}} ${{ x }} {% x %} ${x} #{x} {} {0:d} {n, number} {\an8} $(x) $t(x) [[x]] '{'x'}'
     |[$%@\#]?\{\{\{?[^{}\n]{1,200}\}?\}\}|\{%[^{}\n]{1,200}%\}|[$%@\#]\{[^{}\n]{0,200}\}
@@ -72,9 +72,10 @@ _DELIMITED = regex.compile(
         (?<!\d\*{2,3}|\d\ \*{2,9})(?![\p{Latin}_])
     |(?<![\p{Latin}\d_*)\]])\*\d{4}(?![\p{Latin}\d_*]|[^*\n]{0,80}[^*\s]\*(?![\w*]))
     |(?<=[\p{Han}:：=(（“"'])\*{2,}+(?![\p{Latin}\d_])|(?<=[^\s*]\ )\*{2,}+(?=[.,;:!?)]|\ [^\s*])
-    # feet and inches, sections, postcodes: 5'11" 14" §6.9 SW1A 2AA NY 10016
+    # the number of a decree, feet and inches, sections, postcodes: 5'11" 14" §6.9 SW1A 2AA NY 10016
     |(?<![\p{Latin}\d_.,/])\d{1,3}(?:\.\d)?["″](?<!"[^"\n]{0,80}["″])(?![\p{L}\d]|[^"\n]{0,80}")
     |(?<![\p{Latin}\d_.,])\d{1,2}['′]\ ?\d{1,2}(?:["″”]|'')(?!\w)
+    |〔\d{4}〕\d{1,5}
     |§{1,2}[\ \u00a0]?\d{1,4}(?:\.\d{1,4})++(?![\p{Latin}\d_])
     |(?<![\p{Latin}\d_])[A-Z]{1,2}\d[A-Z\d]?\ \d[A-Z]{2}(?![\p{Latin}\d_])
     |(?<=,\ )[A-Z]{2}\ \d{5}(?:-\d{4})?(?![\p{Latin}\d_-])

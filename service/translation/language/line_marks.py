@@ -15,11 +15,19 @@ HEAD_OF_ENTRY = (
     rf"|第(?P<of_part>{_LARGE_NUMERAL})(?P<part>[章節节條条編编篇卷課课講讲]|部分)\s)"
 )
 """Before an entry of a Chinese list, as 1、打开, 一、打开, (一)打开 and 第一章 打开."""
+_ROMAN = "(?:[ivx]{1,5}|[IVX]{1,5})"
+_LETTERED = (
+    rf"(?:(?:[(（](?:[A-Za-z]|{_ROMAN})[)）]|(?:[A-Za-z]|{_ROMAN})[)）]|(?:[a-h]|{_ROMAN})\.)"
+    r"\s++(?!(?:and|or|to|und|oder|bis|Chr)\b)(?=[\"“„‘«]?(?:\p{L}{2}|\p{Han}))"
+    r"|[A-HIVX]\.\s++(?=[\"“„‘«]?(?:\p{Lu}\p{L}|\p{Han}))|[A-H][.．、)）]\s*+(?=\p{Han}))"
+)
+"""a. or (iii) before an entry; not E. coli."""
+_CIRCLED = "①-⑳"
 _ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
 _BULLET = "•‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
 _HEAD = regex.compile(
     rf"""\s*+(?: (?: [{_BULLET}] |[*+~](?=\s|\p{{L}}{{2}}) | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
-    | {_ENTRY}
+    | {_ENTRY} | {_LETTERED} | [{_CIRCLED}]
     | [,;](?=\s) | [，、；：。]
     | (?: \*{{2,}} | !{{2,}} | =+ | \#+ | >+ | [»→] )(?=\s) | «(?=\s[^»]*+$) ) \s*+ )++""",
     regex.X,
@@ -30,20 +38,39 @@ _WITHIN = regex.compile(
     rf"\[(?=[^\[\]()]*\p{{L}}{{2}})[^\[\]()]++\]|【[^【】]++】|［[^［］]++］|\({_FEW_WORDS.format('()')}\)"
     rf'|"{_FEW_WORDS.format(chr(34))}"'
 )
-_ASIDE = regex.compile(
-    r"\s*+[\[(]\p{Latin}[\p{Latin}\p{M}\s,'’-]{1,60}+[\])]:?\s++(?=[\p{Lu}\p{Han}“„\"])"
-    r"|\s*+[【［][^【】［］]{1,20}+[】］]\s*+(?=[\p{L}\p{N}])"
+_ASIDES = regex.compile(
+    rf"(?:(?P<aside>\s*+[\[(](?!{_ROMAN}[)\]])"
+    r"\p{Latin}[\p{Latin}\p{M}\s,'’-]{1,60}+[\])]:?\s++)"
+    r"(?=[\p{Lu}\p{Han}“„\"\[(])"
+    r"|(?P<aside>\s*+[【［][^【】［］]{1,20}+[】］]\s*+)(?=[\p{L}\p{N}【［]))++"
 )
 """[laughs] or 【通知】 before a sentence."""
+_SIGNATURE = regex.compile(r"(?<=[^【】［］\s])\s*+[【［][^【】［］]{2,20}+[】］]\s*+\Z")
+"""【京东】 behind a message."""
 _IN_WORD = r"[\p{L}\p{M}\p{N}'’&-]{0,30}+"
 _NAME = rf"(?:\p{{Han}}|\p{{L}}{{2}}){_IN_WORD}(?: [\p{{L}}\p{{N}}&]{_IN_WORD}){{0,3}}+"
-_TRAIL = regex.compile(
-    rf"\s*+(?P<name>{_NAME})(?:(?:\s[»›>→⇒·•/]\s|[»›→⇒＞])(?P<name>{_NAME}))++\s*+"
+_BETWEEN = (
+    r"(?:\s[»›>→⇒·•/]\s|[»›→⇒＞]|(?<=\p{Han})[>|｜;](?=\p{Han})|(?<=\p{L}{2});(?=\p{L}{2})"
+    r"|(?<=\p{Han}{2})/(?=\p{Han}{2}))"
 )
-"""The way to a page, as in Home > Products > Tea."""
-_SIGN = regex.compile(rf"[{_BULLET}»«›→⇒·>]")
-_PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞]")
-_BARE = re.compile(rf"(?!{_ENTRY})\w(?:[^»›>→⇒·•/＞]*[\w.!?…,;:%)\"'”’])?")
+_TRAIL = regex.compile(rf"\s*+(?P<name>{_NAME})(?:{_BETWEEN}(?P<name>{_NAME}))++\s*+")
+"""The way to a page, as in Home > Products > Tea, and entries that a sign joins."""
+_SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]")
+_PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞|｜;]")
+_BARE = re.compile(
+    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
+)
+_ITEM = regex.compile(
+    rf"(?:(?<=[\s\p{{Han}}\p{{P}}])|^)(?:(?P<number>[{_CIRCLED}])|(?P<open>[(（])?"
+    rf"(?:(?P<roman>i{{1,3}}|iv|vi{{0,3}})|(?P<letter>[A-Ha-h])"
+    r"|(?<!\b(?:and|or|to|und|oder|bis)\s)(?P<number>\d{1,2}))"
+    r"(?P<close>(?(open)[)）]|[.．、)）])))(?!\s*+(?:and|or|to|und|oder|bis|[和或与至、,，\d-])|\s*+\Z)"
+)
+"""The head of an entry of a row, as in A. Yes B. No."""
+_SECOND_ITEM = re.compile(r"(?<![A-Za-z0-9])(?:ii|[Bb2])[.．、)）]|②")
+"""Every row has it: one cheap look."""
+_BEFORE_ITEMS = regex.compile(r"[.!?:。！？：]\s*+\Z")
+_ROMANS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii")
 _BOXES = frozenset({"[ ]", "[x]", "[X]"})
 
 
@@ -72,7 +99,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 def is_bare(text: str) -> bool:
     """Whether a text without spaces at its ends has no such marks. One cheap look answers for
     most."""
-    is_sure = _BARE.fullmatch(text) is not None
+    is_sure = _BARE.fullmatch(text) is not None and _SECOND_ITEM.search(text) is None
     return is_sure or (bare(text) == (0, len(text)) and len([*parts(text)]) == 1)
 
 
@@ -84,17 +111,52 @@ def line_sign(kept: str) -> str | None:
 
 
 def parts(line: str) -> Iterator[str]:
-    """The pages of a way to a page and the signs between them, or what stands in brackets before
-    a sentence, and the sentence. Joined they are the line."""
-    cuts = []
-    if _PARTING.search(line) is None:
-        pass
-    elif trail := _TRAIL.fullmatch(line):
-        cuts = [place for span in trail.spans("name") for place in span]
-    elif aside := _ASIDE.match(line):
-        cuts = [aside.end()]
+    """The pages of a way to a page and the signs between them, the entries of a row, or what
+    stands in brackets before or behind a sentence, and the sentence. Joined they are the line."""
     position = 0
-    for cut in [*cuts, len(line)]:
+    for cut in [*_cuts(line), len(line)]:
         if cut > position:
             yield line[position:cut]
             position = cut
+
+
+def _cuts(line: str) -> list[int]:
+    if _SECOND_ITEM.search(line) and (items := _items(line)):
+        return items
+    if _PARTING.search(line) is None:
+        return []
+    if trail := _TRAIL.fullmatch(line):
+        return [place for span in trail.spans("name") for place in span]
+    asides = _ASIDES.match(line)
+    cuts = asides.ends("aside") if asides else []
+    signature = _SIGNATURE.search(line, cuts[-1] if cuts else 0)
+    return [*cuts, signature.start()] if signature else cuts
+
+
+def _items(line: str) -> list[int]:
+    """Where the entries of a row begin, as in A. Yes B. No, which has two at least."""
+    found: list[regex.Match[str]] = []
+    for item in _ITEM.finditer(line):
+        if found:
+            is_next = _style(item) == _style(found[0]) and _value(item) == len(found) + 1
+        else:
+            before = line[max(0, item.start() - 3) : item.start()]
+            is_next = _value(item) == 1 and (not before or bool(_BEFORE_ITEMS.search(before)))
+        if is_next:
+            found.append(item)
+    return [item.start() for item in found] if len(found) > 1 else []
+
+
+def _style(item: regex.Match[str]) -> tuple[object, ...]:
+    kinds = (item["roman"] is None, item["letter"] is None, (item["letter"] or "").isupper())
+    return (*kinds, item["open"], item["close"])
+
+
+def _value(item: regex.Match[str]) -> int:
+    """Which of a row an entry is by its sign."""
+    if item["roman"]:
+        return _ROMANS.index(item["roman"]) + 1
+    if item["letter"]:
+        return ord(item["letter"].lower()) - ord("a") + 1
+    number = item["number"]
+    return int(number) if number.isdecimal() else ord(number) - ord(_CIRCLED[0]) + 1

@@ -41,8 +41,8 @@ _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER}|{_COMMA})+
 _ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<.!?](?:(?<![.!?])|(?<=\.)\.{3}|(?<=[!?])[!?]{2})")
 """Signs of what may be kept of an ASCII text, beside three spaces."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
-_NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?")
-"""Of an entry of a list: networks take iii. for a word."""
+_NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?|[a-hA-HivxIVX]\.")
+"""Of an entry of a list: networks take iii. and I. for words."""
 _PAUSE = regex.compile(r"\s*+[,;，、；]")
 _WINDOW_CHARACTERS = 2000
 

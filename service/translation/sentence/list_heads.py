@@ -1,5 +1,6 @@
 """What stands before a sentence, as the target writes it: heads of the entries of Chinese lists as
-1. and (1), those of the parts of a law or book as Article 1, and marks such as a comma."""
+1. and (1), those of the parts of a law or book as Article 1, and marks such as a comma. Behind A.
+and ① comes a space."""
 
 from __future__ import annotations
 
@@ -10,7 +11,11 @@ from service.translation.language.chinese import to_simplified
 from service.translation.language.line_marks import HEAD_OF_ENTRY
 from service.translation.language.segmentation import is_spaced
 
-_AT_END = regex.compile(rf"(?:{HEAD_OF_ENTRY}|(?P<number>[0-9]{{1,3}})[.．])\s*\Z")
+_AT_END = regex.compile(
+    rf"(?:{HEAD_OF_ENTRY}|(?P<number>[0-9]{{1,3}})[.．]"
+    r"|(?P<sign>(?<![^\s。，；？！：])[A-H][.．、)）]|[①-⑳]))\s*\Z"
+)
+_NARROW = str.maketrans("．、）", "..)")
 _MARKS = {"，": ", ", "、": ", ", "；": "; ", "：": ": ", "。": ". "}
 """Chinese marks, and how a language with spaces writes them."""
 _WIDE_MARKS = {narrow.strip(): wide for wide, narrow in _MARKS.items() if wide != "、"}
@@ -51,6 +56,8 @@ def with_usual_head(gap: str, target: str) -> str:
 
 
 def _usual(head: regex.Match[str], target: str) -> str:
+    if head["sign"]:
+        return f"{head['sign'].translate(_NARROW)} "
     numeral = head["number"] or head["in_brackets"] or head["of_part"]
     value = int(numeral) if numeral.isdecimal() else chinese_value(numeral)
     if value is None:

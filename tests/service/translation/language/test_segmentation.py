@@ -111,6 +111,61 @@ def test_what_is_translated(text: str, language: str, sentences: list[str]) -> N
 
 
 @pytest.mark.parametrize(
+    "heads",
+    [
+        *("a.|b.|c.", "A.|B.|C.", "a)|b)|c)", "(a)|(b)|(c)", "(i)|(ii)|(iii)", "i)|ii)|iii)"),
+        *("①|②|③", "（A）|（B）|（C）"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("language", "entries"),
+    [
+        ("en", "Big Apples|Bananas are in|Cherries"),
+        ("de", "Äpfel|Birnen sind da|Kirschen"),
+        ("zh", "苹果|香蕉在这里|樱桃"),
+    ],
+)
+def test_the_heads_of_entries_are_no_part_of_them(heads: str, language: str, entries: str) -> None:
+    """In a line each, and in one row."""
+    lines = [" ".join(pair) for pair in zip(heads.split("|"), entries.split("|"), strict=True)]
+    for text in ("\n".join(lines), " ".join(lines), f"{entries[:6]}: {' '.join(lines)}"):
+        found = sentences_of(cut(text, language, 80))
+        assert found[-3:] == entries.split("|")
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "sentences"),
+    [
+        ("I. Introduction\nii. the buyer\n1. a. Apples", "en", "Introduction|the buyer|Apples"),
+        ("I. The End. A. The rest", "en", "The End.|The rest"),
+        ("A.北京B.上海", "zh", "北京|上海"),
+        ("(1)苹果(2)香蕉", "zh", "(1)苹果|(2)香蕉"),
+        ("首页|新闻|体育", "zh", "首页|新闻|体育"),
+        ("苹果>香蕉\n语文/数学\n苹果;梨", "zh", "苹果|香蕉|语文|数学|苹果|梨"),
+        ("apples;bananas", "en", "apples|bananas"),
+        ("【京东】【订单】已发货【东】", "zh", "京东|订单|已发货【东】"),
+        ("您的验证码是1【京东】", "zh", "您的验证码是1|京东"),
+        ("[Important] [Notice] We go.", "en", "Important|Notice|We go."),
+    ],
+)
+def test_entries_in_a_row_are_parted(text: str, language: str, sentences: str) -> None:
+    assert sentences_of(cut(text, language)) == sentences.split("|")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *("en|E. coli is one.", "en|(a) and (b) apply.", "en|We need (a) one and (b) two of it."),
+        *("de|v. Chr. war es.", "de|z. B. das", "de|i. d. R. ja", "de|1. Mai und 2. Juni"),
+        *("zh|请看图①和图②。", "zh|A、B两组", "zh|男/女", "zh|我去；他来"),
+    ],
+)
+def test_what_looks_like_a_head_stays_in_its_sentence(sentence: str) -> None:
+    language, text = sentence.split("|")
+    assert sentences_of(cut(text, language)) == [text]
+
+
+@pytest.mark.parametrize(
     "sentence",
     [
         *("de|Im 19. Jahrhundert war das so.", "de|Der 2. Weltkrieg war schlimm."),
