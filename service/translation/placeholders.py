@@ -26,7 +26,7 @@ _LONG_UNITS = (
 UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltsVAWh]")
 """Those that are kept behind a number."""
 _DELIMITED = regex.compile(
-    r"""(?=[`{$%@\#\[:⟦⟧&§\\<+°'A-Z\d*×•●x〔-])(?:
+    r"""(?=[`{$%@\#\[:⟦⟧&§\\<+°'A-Z\d*×•●x〔一二三四五六七八九十百条-])(?:
     ```[^`]+```|``(?:[^`\n]++|`(?!`))++``|`[^`\n]+`
     # {{x}} ${{ x }} {% x %} ${x} #{x} {} {0:d} {n, number} {\an8} $(x) $t(x) [[x]] '{'x'}'
     |[$%@\#]?\{\{\{?[^{}\n]{1,200}\}?\}\}|\{%[^{}\n]{1,200}%\}|[$%@\#]\{[^{}\n]{0,200}\}
@@ -72,6 +72,16 @@ _DELIMITED = regex.compile(
         (?<!\d\*{2,3}|\d\ \*{2,9})(?![\p{Latin}_])
     |(?<![\p{Latin}\d_*)\]])\*\d{4}(?![\p{Latin}\d_*]|[^*\n]{0,80}[^*\s]\*(?![\w*]))
     |(?<=[\p{Han}:：=(（“"'])\*{2,}+(?![\p{Latin}\d_])|(?<=[^\s*]\ )\*{2,}+(?=[.,;:!?)]|\ [^\s*])
+    # 6(1)(f), ABCDE-FGHIJ-KLMNO, codes, BICs, and USA 3–2 FIN
+    |(?:(?<![\p{Latin}\d_.,/(-])\d{1,4}[a-z]?|[一二三四五六七八九十百条])\K
+        (?!\(\d++\)(?!\())(?:\((?:\d{1,3}|[a-zA-Z]|[ivx]{2,5})\))++(?![\p{Latin}\d_(])
+    |(?<![\p{Latin}\d_-])(?:(?:[A-Z]{4}-){2,}[A-Z]{4}|(?:[A-Z]{5}-){2,}[A-Z]{5})(?![\p{Latin}\d_-])
+    |(?<![\p{Latin}\d_-])(?:
+        (?<=\b(?:BIC|SWIFT)(?:[ -]?[Cc]ode)?:?\ )[A-Z]{6}[A-Z\d]{2}(?:[A-Z\d]{3})?
+        |(?<=(?i:code|passwor[dt]|reference)(?::|\ is|\ ist)?\ )[A-Z]{6,}|[B-DF-HJ-NP-TV-XZ]{6,}
+        |(?!MON|TUE|WED|THU|FRI|SAT|SUN|THE|AND|FOR|UND|VON|BIS)[A-Z]{3}
+            (?=\ \d{1,3}(?::\d\d|\ ?[-–:]\ ?\d{1,3})(?!\d))
+        |(?<=\d\ ?[-–:]\ ?\d{1,3}\ )[A-Z]{3})(?![\p{Latin}\d_-])
     # the number of a decree, feet and inches, sections, postcodes: 5'11" 14" §6.9 SW1A 2AA NY 10016
     |(?<![\p{Latin}\d_.,/])\d{1,3}(?:\.\d)?["″](?<!"[^"\n]{0,80}["″])(?![\p{L}\d]|[^"\n]{0,80}")
     |(?<![\p{Latin}\d_.,])\d{1,2}['′]\ ?\d{1,2}(?:["″”]|'')(?!\w)
@@ -127,7 +137,7 @@ _CODE = regex.compile(
 _COMPOUND = regex.compile(r"-\p{Lu}\p{Ll}{2,}+")
 """A word that German adds to a name: do_it-Aufruf."""
 _HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]")
-_HINT_IN_WORDS = re.compile(r"[A-Z](?<=[a-z][A-Z])|[.:][a-z]|\(\)")
+_HINT_IN_WORDS = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{5})|[.:][a-z]|\(\)")
 """The signs of a text with strings to keep. They are two, because a set of characters alone is
 searched ten times as fast."""
 _WORD = r"[^\W\d_]?[a-z\u00df-\u00ff]*"

@@ -173,6 +173,33 @@ def test_a_masked_number_is_kept_whole(sign: str, masked: str, frame: str) -> No
     assert kept(frame.format(number)) == [number]
 
 
+@settings(deadline=None, max_examples=200)
+@given(
+    st.from_regex(r"\A[1-9][0-9]?[a-z]?\Z"),
+    st.from_regex(r"\A(?:\([1-9]{1,2}\)){0,2}\((?:[a-zA-Z]|[ivx]{2,4})\)\Z"),
+    st.sampled_from(["See Art. {} GDPR.", "Nach § {}, Satz 1", "第{}条", "{}"]),
+)
+def test_the_parts_of_a_section_are_kept(number: str, section: str, frame: str) -> None:
+    assert kept(frame.format(number + section)) == [section]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("第六条(1)(a) of 6(4), the word(s) in 10(ten) of f(x)", ["(1)(a)"]),
+        ("国发〔2026〕15号", ["〔2026〕15"]),
+        ("BIC: COBADEFFXXX or BIC DEUTDEFF", ["COBADEFFXXX", "DEUTDEFF"]),
+        ("ABCDE-FGHIJ-KLMNO or STATE-OF-THE-ART", ["ABCDE-FGHIJ-KLMNO"]),
+        ("The code is SUMMERSALE, not PLATFORM", ["SUMMERSALE"]),
+        ("My booking QZKLMNXX is SO STRANGE", ["QZKLMNXX"]),
+        ("USA 3 – 2 Canada, SWE 3-1 FIN", ["USA", "SWE", "FIN"]),
+        ("MUC 10:15 – LAX 13:30, SAT 10:15, the USA 5 times", ["MUC", "LAX"]),
+    ],
+)
+def test_identifiers_in_capitals_stay(text: str, expected: list[str]) -> None:
+    assert kept(text) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
