@@ -119,7 +119,9 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("__Note__ and __Note:__ of __name__ and __MAX_A__", ["__name__", "__MAX_A__"]),
         ("12345678 or 1,234,567,890 or 1234567890.5, 12 000 or 12 345 6789", []),
         ('A 15.6" screen', ['15.6"']),
-        ('Say "version 14" or 5, a 9" and 10" screen', []),
+        ('Say "version 14" or 5, a 9" and 10" screen', ['9"', '10"']),
+        ('The 3/4" bit, the "big" 1 1/2" pipe', ['3/4"', '1 1/2"']),
+        ("It is 8' high and 10' long, 'is 8' or ('5')", ["8'", "10'"]),
         (
             "He is 5'11\" in London SW1A 2AA or York, NY 10016-1, 1AA 2B, 'is 5' and \"no\".",
             ["5'11\"", "SW1A 2AA"],
