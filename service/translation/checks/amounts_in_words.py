@@ -89,7 +89,7 @@ def _value_of_first(found: regex.Match[str]) -> Decimal:
 def _range(found: regex.Match[str]) -> str:
     scale = _SCALES.get((found["scale"] or "").lower(), 1)
     last = Decimal((words_value(found["last"]) or 0) * scale)
-    return _from_to(_value_of_first(found), last, "en") + ("%" if found["percent"] else "")
+    return _from_to(_value_of_first(found), last, "en")
 
 
 def _from_to(first: Decimal, last: Decimal, language: str) -> str:
@@ -112,10 +112,8 @@ def _share(found: regex.Match[str]) -> str:
     return in_billions(share * _SCALES[found["scale"].lower()], "en")
 
 
-def _percent(found: regex.Match[str]) -> str:
-    if found["share"]:
-        return f"{_SHARES[found['share'].lower()]}%"
-    return f"{found['digits'] or words_value(found['words'])}%"
+def _percentage(found: regex.Match[str]) -> str:
+    return _SHARES[found["share"].lower()] if found["share"] else str(words_value(found["words"]))
 
 
 def _sign(_: regex.Match[str]) -> str:
@@ -169,7 +167,7 @@ _PERCENT = r" (?:percent|per cent)(?![\w-])"
 _FIRST = rf"(?i)(?<![\w-])(?P<first>(?:{ONES}) hundred|{BELOW_HUNDRED}|{ONES})"
 _LAST = (
     rf"(?P<last>(?P<hundreds>(?:{ONES}) hundred)|{BELOW_HUNDRED}|{ONES})"
-    rf"(?: (?P<scale>thousand|million|billion|trillion){ENDS}|(?P<percent>{_PERCENT}))"
+    rf"(?: (?P<scale>thousand|million|billion|trillion){ENDS}|(?={_PERCENT}))"
 )
 ENGLISH: Rules = (
     (regex.compile(rf"{_FIRST} to {_LAST}"), _range),
@@ -179,19 +177,10 @@ ENGLISH: Rules = (
     ),
     (
         regex.compile(
-            r"(?i)(?<![\w.,])(?:(?P<digits>\d++(?:[.,]\d++)*+)|(?<!-)"
-            rf"(?:(?P<words>(?:an?|{ONES}) hundred(?:{_REST})?|{BELOW_HUNDRED}|{ONES})"
-            r"|(?P<share>half)(?: of)? (?:an?|one)|a (?P<share>quarter) of (?:an?|one)))"
-            rf"{_PERCENT}"
+            rf"(?i)(?<![\w-])(?:(?P<words>{_BELOW_THOUSAND})|(?P<share>half)(?: of)? (?:an?|one)"
+            rf"|a (?P<share>quarter) of (?:an?|one))(?={_PERCENT})"
         ),
-        _percent,
-    ),
-    (
-        regex.compile(
-            rf"(?i)(?<=\band a half|\bpoint (?:(?:zero|oh|{ONES}) ){{0,2}}(?:zero|oh|{ONES}))"
-            rf"{_PERCENT}"
-        ),
-        _sign,
+        _percentage,
     ),
     (
         regex.compile(
@@ -217,6 +206,16 @@ ENGLISH: Rules = (
         _fraction,
     ),
 )
+ENGLISH_SIGNS: Rules = (
+    (
+        regex.compile(
+            rf"(?i)(?<=[\d⟧]|\b(?:{ONES}|{TEENS}|{TENS}|hundred|and a half|half an?|quarter of a))"
+            rf"{_PERCENT}"
+        ),
+        _sign,
+    ),
+)
+"""For Chinese, in which networks lose the number before a percent."""
 _GERMAN_LARGE = r"\p{L}{0,40}(?:hundert|tausend)\p{Ll}{0,40}(?<!te[nrsm]?)(?![\w-])"
 _GERMAN_SCALE = r"(?P<scale>Millionen|Milliarden|Billionen|Prozent)(?![\w-])"
 GERMAN: Rules = (

@@ -140,7 +140,7 @@ def find_numbers(text: str) -> Numbers:
     if _PART_OF_HOUR.search(text):
         possible |= _MINUTES | {value - 1 or Decimal(12) for value in possible}
     if scales := {_scale_of(half) for half in _AND_A_HALF.finditer(text)}:
-        wholes = possible | {Decimal(1)}
+        wholes = possible | {Decimal(0), Decimal(1)}
         possible |= {(value + _HALF) * scale for value in wholes for scale in {1, *scales}}
     return Numbers(certain, frozenset(possible | {-value for value in possible}))
 

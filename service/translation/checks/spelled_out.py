@@ -63,10 +63,12 @@ class Respelled(NamedTuple):
         return self.source[start + shift : end + shift]
 
 
-def find_spelled_out(text: str, language: str) -> Iterator[InDigits]:
-    """Those of an English or German text; of two that share a place the first counts. Linear
-    time."""
+def find_spelled_out(text: str, language: str, target: str = "") -> Iterator[InDigits]:
+    """Those of an English or German text, as networks of the target know them best; of two that
+    share a place the first counts. Linear time."""
     rules = _RULES[language] if has_spoken_numbers(text, language) else ()
+    if rules and (language, target) == ("en", "zh"):
+        rules = (*rules, *amounts_in_words.ENGLISH_SIGNS)
     for rule, write in rules:
         for found in rule.finditer(text):
             if (digits := write(found)) is not None:

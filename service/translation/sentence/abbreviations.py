@@ -272,17 +272,17 @@ class Spelled:
         return [Replacement(*copy.span(), short) for short, copy in written if short is not None]
 
 
-def enter_abbreviations(text: str, language: str) -> Spelled | None:
+def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled | None:
     """The stage of a sentence with abbreviations of the language, or with numbers that networks do
-    not know as they are written; None without."""
+    not know as they are written, of the target if that is told; None without."""
     if language == "zh":
-        numbers = [*_numbers(text, language), *find_chinese_numbers(text)]
+        numbers = [*_numbers(text, language, target), *find_chinese_numbers(text)]
         numbers += find_chinese_units(text)
         return spell(text, [], numbers) if numbers else None
     known = _abbreviations(language)
     if known is None:
         return None
-    found, numbers = [*find_days(text, language)], [*_numbers(text, language)]
+    found, numbers = [*find_days(text, language)], [*_numbers(text, language, target)]
     if language == "de":
         found += map(_number_of, _NUMBER_OF.finditer(text))
     else:
@@ -292,7 +292,7 @@ def enter_abbreviations(text: str, language: str) -> Spelled | None:
     return spell(text, found, numbers) if found or numbers else None
 
 
-def _numbers(text: str, language: str) -> Iterator[Replacement]:
+def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:
     """Numbers that are written in another way. They come back only in a copy of the whole text."""
     for start, end, francs, number in find_swiss_amounts(text, language):
         yield Replacement(start, end, f"{francs}{number}")
@@ -300,7 +300,7 @@ def _numbers(text: str, language: str) -> Iterator[Replacement]:
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
     if language != "zh":
-        yield from (Replacement(*one) for one in find_spelled_out(text, language))
+        yield from (Replacement(*one) for one in find_spelled_out(text, language, target))
     yield from (Replacement(*half) for half in find_halves(text, language))
     yield from find_durations(text) if language == "en" else ()
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))

@@ -202,7 +202,7 @@ class Entrance:
         if slashes := enter_slashes(text):
             yield slashes
             text = slashes.text
-        if spelled := enter_abbreviations(text, self._work.source):
+        if spelled := enter_abbreviations(text, *self._pair):
             yield spelled
             text = spelled.text
         if notation := enter_notation(text, self._pair):

@@ -13,6 +13,7 @@ from num2words import num2words
 from service.translation.checks.dotted_times import with_colons
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.spelled_out import has_spoken_numbers, in_digits
+from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.numbers.amounts import find_amounts
 from tests.service.translation.sentence.test_abbreviations import entered
 from tests.service.translation.sentence.test_stages import prepared
@@ -176,7 +177,7 @@ def test_a_half_is_compared_by_value_and_carried_without_its_unit(source: str, t
 
 SPELLED_OUT = {
     "en": [
-        ("Five point two billion, two point oh five percent", "5.2 billion, 2.05%"),
+        ("Five point two billion, two point oh five percent", "5.2 billion, 2.05 percent"),
         ("one hundred and five point one of them", "105.1 of them"),
         ("in nineteen eighty-four, by twenty twenty-six", "in 1984, by 2026"),
         ("since nineteen oh five, of nineteen hundred and five", "since 1905, of 1905"),
@@ -191,7 +192,10 @@ SPELLED_OUT = {
         ("Two or three thousand, in two thousand eight", "2,000 or 3,000, in 2008"),
         ("half a million, three quarters of a billion", "500,000, 750 million"),
         ("one million, a billion, three trillion", "1,000,000, 1 billion, 3,000 billion"),
-        ("ten percent, half a percent, five to six per cent", "10%, 0.5%, 5-6%"),
+        (
+            "ten percent, half a percent, five to six per cent",
+            "10 percent, 0.5 percent, 5-6 per cent",
+        ),
         ("two thirds of us, a quarter of them, one-fifth", "2/3 of us, 1/4 of them, 1/5"),
         ("I read Nineteen Eighty-Four, twenty twenty-six", "I read 1984, 2026"),
         ("March the sixteenth, the thirteenth day of May", "March the 16th, the 13th day of May"),
@@ -273,3 +277,10 @@ def test_a_number_in_words_has_its_value(language: str, number: int) -> None:
         assert unmatched(find_numbers(words), find_numbers(f"({right.new})")) == ([], [])
         (wrong,) = find_amounts(f"It is {10 * number} now.", language, target)
         assert all(unmatched(find_numbers(words), find_numbers(f"({wrong.new})")))
+
+
+def test_into_chinese_the_word_percent_goes_in_as_its_sign() -> None:
+    text = "ten percent, 2.5 per cent, one and a half percent, ⟦0⟧ percent, a small percentage"
+    stage = enter_abbreviations(text, "en", "zh")
+    assert stage is not None
+    assert stage.text == "10%, 2.5%, 1.5%, ⟦0⟧%, a small percentage"
