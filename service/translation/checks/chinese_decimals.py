@@ -39,10 +39,10 @@ _TENTHS = regex.compile(
 _COUNTED = "个|天|岁|次|人|名|位|小时|分钟|公里|米|本|只|条|块|元|周|倍|种|件|家|辆|张|斤|里|层|户"
 _RANGE = regex.compile(
     rf"(?<![\d第点{_NUMERAL}])(?:(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])(?P<unit>[十百千])"
-    rf"(?![{_NUMERAL}分])|(?P<tens>[二三四五六七八九]?十)?(?P<low>[{_DIGITS}两])(?P<high>[{_DIGITS}])"
-    rf"(?={_COUNTED}|点(?![{_DIGITS}零])))"
+    rf"(?![{_NUMERAL}分])|(?P<tens>[二三四五六七八九]?十)?(?P<low>[{_DIGITS}两])(?P<high>(?!(?<=三)五)[{_DIGITS}])"
+    rf"(?={_COUNTED}|点(?![{_DIGITS}零]))|(?P<few>(?P<low>三)(?P<high>五)(?=天|次|周|个月|个?小时|分钟)))"
 )
-"""三四百, 三四天 and 十七八岁, but not 五六年, which is 1956, too."""
+"""三四百, 三四天, 三五天 and 十七八岁, but not 五六年, which is 1956, too."""
 
 
 def find_decimals(text: str) -> Iterator[InDigits]:
@@ -66,7 +66,7 @@ def find_decimals(text: str) -> Iterator[InDigits]:
         low, high, unit, tens = (
             chinese_value(found[name] or "零") or 0 for name in ("low", "high", "unit", "tens")
         )
-        if high == low + 1:
+        if high == low + 1 or found["few"]:
             times = unit or 1
             yield InDigits(*found.span(), f"{tens + low * times}-{tens + high * times}")
     if "米" in text:

@@ -59,7 +59,7 @@ _NUMERAL = "[〇零一二三四五六七八九十百]"
 _CHINESE = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
 _DATES = {
     "en": regex.compile(
-        rf"\b(?P<month>{_NAMES['en']}) {_ENGLISH_DAYS}(?!:?\d)(?:,? {_YEAR}\b)?"
+        rf"\b(?P<month>{_NAMES['en']}) {_ENGLISH_DAYS}(?!:?\d|,\d{{3}}(?!\d))(?:,? {_YEAR}\b)?"
         rf"|(?<![\d.,:]){_ENGLISH_DAYS} (?:of )?(?P<month>{_NAMES['en']})(?:,? {_YEAR}\b)?"
     ),
     "de": regex.compile(

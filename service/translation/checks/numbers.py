@@ -22,6 +22,7 @@ from service.translation.checks.number_words import (
     SCALES,
     number_words,
 )
+from service.translation.checks.possible_values import possible_values
 from service.translation.checks.spelled_out import in_digits
 
 _MOST_DIGITS = 30
@@ -137,6 +138,7 @@ def find_numbers(text: str) -> Numbers:
     ]
     inside = (match.group()[:_MOST_DIGITS] for match in _IN_WORD.finditer(text))
     possible = {Decimal(word.value) for word in words} | {Decimal(digits) for digits in inside}
+    possible.update(possible_values(text))
     if _PART_OF_HOUR.search(text):
         possible |= _MINUTES | {value - 1 or Decimal(12) for value in possible}
     if scales := {_scale_of(half) for half in _AND_A_HALF.finditer(text)}:

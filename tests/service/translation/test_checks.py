@@ -75,6 +75,11 @@ def test_what_differs_is_told(
     assert check(source, target) == [expected]
 
 
+def test_a_day_is_no_number_with_thousands() -> None:
+    text, translation = "3月5日转入5,000.00元。", "To 5,000 yuan on March 5,000."
+    assert check(text, translation, "zh", "en") == [("number", ["3月5日"], [])]
+
+
 def test_chinese_is_told_by_its_characters() -> None:
     assert check("How are you today?", "你今天好吗？", "en", "zh") == []
     assert [kind for kind, *_ in check("How are you today?", "Hao are", "en", "zh")] == ["language"]
@@ -166,6 +171,9 @@ def test_what_is_linked_is_not_omitted(source: str, language: str) -> None:
         *(("3 May", "le 3 mai"), ("5/2", "5 février"), ("at 3 p.m.", "à 15 h")),
         *(("千万不要", "never"), ("十分好", "very good"), ("三四个", "three or four")),
         *(("五十千米", "50 kilometres"), ("COVID-19", "Covid-19"), ("MP3", "ein Lied")),
+        *(("三成", "30%"), ("九成五", "95%"), ("千分之三", "0.3%"), ("半小时", "30 minutes")),
+        *(("half a million", "50万"), ("九块九", "9.9"), ("八五折", "15% discount")),
+        *(("打九折", "10% off"), ("eine halbe Stunde", "30 minutes"), ("85折", "15% off")),
         *(("赫歇尔400目录", "Herschel400 list"), ("0,2,4,6,8", "0,2,4,6,8"), ("a", "einer")),
     ],
 )

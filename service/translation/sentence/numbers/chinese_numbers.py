@@ -91,6 +91,10 @@ def _until(_: regex.Match[str]) -> str:
     return "至"
 
 
+def _likely(_: regex.Match[str]) -> str:
+    return "很可能"
+
+
 def _to(_: regex.Match[str]) -> str:
     return "到"
 
@@ -158,6 +162,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
         ),
         _until,
     ),
+    (regex.compile("十[有之]八九"), _likely),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),
     (
         regex.compile(
