@@ -228,7 +228,9 @@ class Preparation:
             others += (Span(*match.span()) for match in HAN_RUN.finditer(text))
         others += self._quoted(text)
         terms = self._matcher.find(text) if self._matcher else ()
-        return find_kept(text, self._keep, others, (Span(one.start, one.end) for one in terms))
+        return find_kept(
+            in_half_width(text), self._keep, others, (Span(one.start, one.end) for one in terms)
+        )
 
     def _cut(self, text: str, is_in_caps: bool) -> Sequence[Piece]:
         return cut_text(

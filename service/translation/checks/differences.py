@@ -21,6 +21,7 @@ from service.translation.glossary import GlossaryEntry
 from service.translation.language.chinese import HAN
 from service.translation.language.codes import primary
 from service.translation.language.segmentation import is_spaced
+from service.translation.language.widths import in_half_width
 from service.translation.placeholders import UNITS, find_kept
 
 CheckKind = Literal["number", "url", "tag", "placeholder", "term", "length", "language", "omitted"]
@@ -104,7 +105,7 @@ class _Side(NamedTuple):
 
 def _side(text: str) -> _Side:
     position, kept, rest = 0, [], []
-    for start, end in find_kept(text, joins_neighbours=False):
+    for start, end in find_kept(in_half_width(text), joins_neighbours=False):
         kept.append(text[start:end])
         rest.append(text[position:start])
         position = end

@@ -23,6 +23,7 @@ _LATIN_WORDS = regex.compile(
 WITH_HAN = frozenset({"zh", "zh-Hant", "yue", "wuu", "ja", "ko"})
 WITHOUT_HAN = frozenset({"en", "de", "fr", "es", "it", "pt", "nl"})
 """Languages that are written with Chinese characters, and some in Latin letters."""
+_CONVERTED = regex.compile("[^\0\ud800-\udfff]++")
 _LEAST_SHARE = 0.1
 """Of the Chinese characters of a traditional text, those that simplified Chinese writes otherwise:
 a third is usual."""
@@ -88,8 +89,9 @@ def _is_common(text: str) -> bool:
 
 
 def _converted(text: str, name: str) -> str:
-    """The text after the conversion of that name. OpenCC stops at U+0000."""
-    return "\0".join(map(_converter(name).convert, text.split("\0")))
+    """The text after the conversion of that name. OpenCC stops at U+0000, and does without halves
+    of surrogate pairs."""
+    return _CONVERTED.sub(lambda part: _converter(name).convert(part[0]), text)
 
 
 @cache

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import regex
 
 NUMERAL = "[一二三四五六七八九十]{1,3}"
-_LARGE_NUMERAL = "(?:[一二三四五六七八九十百零〇]{1,7}|[0-9]{1,4})"
+_LARGE_NUMERAL = "(?:[一二三四五六七八九十百零〇]{1,7}|[0-9０-９]{1,4})"
 HEAD_OF_ENTRY = (
-    rf"(?:(?P<number>[0-9]{{1,3}}|{NUMERAL})、|[(（](?P<in_brackets>{NUMERAL})[)）]"
+    rf"(?:(?P<number>[0-9０-９]{{1,3}}|{NUMERAL})、|[(（](?P<in_brackets>{NUMERAL})[)）]"
     rf"|第(?P<of_part>{_LARGE_NUMERAL})(?P<part>[章節节條条編编篇卷課课講讲]|部分)\s)"
 )
 """Before an entry of a Chinese list, as 1、打开, 一、打开, (一)打开 and 第一章 打开."""
@@ -24,7 +24,7 @@ _LETTERED = (
 """a. or (iii) before an entry; not E. coli."""
 _CIRCLED = "①-⑳"
 _ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
-_BULLET = "•‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
+_BULLET = "•·・‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
 _HEAD = regex.compile(
     rf"""\s*+(?: (?: [{_BULLET}] |[*+~](?=\s|\p{{L}}{{2}}) | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
     | {_ENTRY} | {_LETTERED} | [{_CIRCLED}]

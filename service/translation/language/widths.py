@@ -5,11 +5,11 @@ from __future__ import annotations
 import regex
 
 _DIGIT, _LETTER = "０-９", "Ａ-Ｚａ-ｚ"
-FULL_WIDTH = regex.compile(f"[{_DIGIT}{_LETTER}]")
-"""One of them."""
+FULL_WIDTH = regex.compile(f"[{_DIGIT}{_LETTER}＃＊]")
+"""One of them, or a sign that networks take for a number."""
 _RUN = regex.compile(
     rf"[＃＄＋－＠]?[{_DIGIT}{_LETTER}]++"
-    rf"(?:(?:(?<=[{_DIGIT}])[：．，](?=[{_DIGIT}])|[－／＋＿＠＆＝])[{_DIGIT}{_LETTER}]++)*+％?"
+    rf"(?:(?:(?<=[{_DIGIT}])[：．，](?=[{_DIGIT}])|[－／＋＿＠＆＝])[{_DIGIT}{_LETTER}]++)*+％?|[＃＊]"
 )
 _OFFSET = ord("！") - ord("!")
 _HALVES = {char: char - _OFFSET for char in range(ord("！"), ord("～") + 1)}

@@ -12,7 +12,7 @@ from service.translation.language.line_marks import HEAD_OF_ENTRY
 from service.translation.language.segmentation import is_spaced
 
 _AT_END = regex.compile(
-    rf"(?:{HEAD_OF_ENTRY}|(?P<number>[0-9]{{1,3}})[.．]"
+    rf"(?:{HEAD_OF_ENTRY}|(?P<number>[0-9０-９]{{1,3}})[.．]"
     r"|(?P<sign>(?<![^\s。，；？！：])[A-H][.．、)）]|[①-⑳]))\s*\Z"
 )
 _NARROW = str.maketrans("．、）", "..)")

@@ -84,6 +84,7 @@ def test_chinese_is_told_by_its_characters() -> None:
     assert check("How are you today?", "你今天好吗？", "en", "zh") == []
     assert [kind for kind, *_ in check("How are you today?", "Hao are", "en", "zh")] == ["language"]
     assert check("你好", "Hello", "zh", "en") == []
+    assert check("＃今日话题＃很有意思。", "＃今日话题＃ is interesting.", "zh", "en") == []
 
 
 def test_a_translation_that_was_cut_off_is_told() -> None:

@@ -128,7 +128,7 @@ def test_numbers_have_the_same_values_in_traditional_characters(parts: list[str]
 
 
 @settings(deadline=None)  # the first call loads OpenCC
-@given(st.text(st.one_of(st.characters(), st.sampled_from("臺台\0a")), max_size=40))
+@given(st.text(st.one_of(st.characters(), st.sampled_from("臺台\0\ud800a")), max_size=40))
 def test_conversions_keep_the_length(text: str) -> None:
     assert len(to_simplified(text)) == len(to_traditional(text)) == len(text)
 
@@ -181,6 +181,11 @@ def test_what_is_in_the_target_language_stays(
     [
         ("1、打开盒子", "1. |", "1、|"),
         ("二、打开盒子", "2. |", "二、|"),
+        ("１、打开盒子", "1. |", "１、|"),
+        ("１．打开盒子", "1. |", "１．|"),
+        ("第５章　总则", "Chapter 5: |", "第５章　|"),
+        ("·打开盒子", "·|", "·|"),
+        ("＊打开盒子", "＊|", "＊|"),
         ("1.打开盒子", "1. |", "1.|"),
         ("十一、打开。十二、关闭", "11. | 12. |", "十一、|十二、|"),
         ("（四）关闭", "(4) |", "（四）|"),
