@@ -218,6 +218,10 @@ class Tokenizer:
             return []
         return [side.ids[tag]]
 
+    def visible(self, text: str) -> str:
+        """The text without the invisible characters that the model does not read."""
+        return text if self._config.normalization == "none" else without_invisible(text)
+
     def _cleaned(self, text: str) -> str:
         """The text as sentencepiece gets it."""
         if self._config.normalization == "none":

@@ -144,6 +144,7 @@ class Preparation:
             is_auto = work.job.format == "auto"
             page = take_apart(text, self._find_kept, work.job.target, has_paragraphs=is_auto)
             return ParsedText(self._cutter.items(page))
+        text = self.tokenizer.visible(text)
         if self._is_plain(text):
             return ParsedText([Sentence(text, is_plain=not work.is_traditional)])
         joins_lines = work.job.split_sentences is not True

@@ -121,3 +121,15 @@ def test_what_people_try_first_is_translated_but_for_what_the_card_admits(
     wrong = [found for line in asked if (found := mistranslation(translator, line))]
     assert len(asked) > 40
     assert len(wrong) <= allowed, wrong
+
+
+@pytest.mark.parametrize("invisible", ["\u200b", "\u00ad", "\u200e", "\ufeff", "\u2060"])
+@pytest.mark.parametrize(
+    "text",
+    ["I like| tea.|", "I like tea.| I like you.|\n|Bye!| |", "Tea|\n|Milk|", "|50%| of it|"],
+)
+def test_invisible_characters_change_nothing(
+    translator: OfflineTranslator, text: str, invisible: str
+) -> None:
+    found = translate(translator, text.replace("|", invisible), "en", "de")
+    assert found == translate(translator, text.replace("|", ""), "en", "de")

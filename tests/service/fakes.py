@@ -61,6 +61,9 @@ class FakeTokenizer(Tokenizer):
     def reserved(self) -> int:
         return 0
 
+    def visible(self, text: str) -> str:
+        return text
+
     def count_unspelled(self, text: str) -> int:
         return sum("\u0400" <= char <= "\u04ff" for char in text)
 
