@@ -32,7 +32,10 @@ _HEAD = regex.compile(
     | (?: \*{{2,}} | !{{2,}} | =+ | \#+ | >+ | [»→] )(?=\s) | «(?=\s[^»]*+$) ) \s*+ )++""",
     regex.X,
 )
-_TAIL = regex.compile(r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|[»→«►▶])\s*+$")
+_TAIL = regex.compile(
+    r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|[»→«►▶])\s*+$|-(?<=\b(?:\d|\p{Lu}\p{Ll}?\d?)-)\s*+$"
+)
+"""Signs behind a sentence, and that of a mark or an ion: 2- and Cl-."""
 _FEW_WORDS = r"(?=[^{0}]*\p{{L}}{{2}})[^{0}\s]++(?: [^{0}\s]++)?"
 _WITHIN = regex.compile(
     rf"\[(?=[^\[\]()]*\p{{L}}{{2}})[^\[\]()]++\]|【[^【】]++】|［[^［］]++］|\({_FEW_WORDS.format('()')}\)"

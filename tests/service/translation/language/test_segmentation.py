@@ -143,6 +143,7 @@ def test_the_heads_of_entries_are_no_part_of_them(heads: str, language: str, ent
         ("首页|新闻|体育", "zh", "首页|新闻|体育"),
         ("苹果>香蕉\n语文/数学\n苹果;梨", "zh", "苹果|香蕉|语文|数学|苹果|梨"),
         ("apples;bananas", "en", "apples|bananas"),
+        ("Na+ und Cl-\nNote: 2-\nEin E-", "de", "Na+ und Cl|Note: 2|Ein E"),
         ("【京东】【订单】已发货【东】", "zh", "京东|订单|已发货【东】"),
         ("您的验证码是1【京东】", "zh", "您的验证码是1|京东"),
         ("[Important] [Notice] We go.", "en", "Important|Notice|We go."),
