@@ -32,6 +32,7 @@ from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
 from service.translation.sentence.parsed_text import Sentence
+from service.translation.sentence.quotations import QUOTATION_MARK, enter_quotations
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.script import Script, enter_script
@@ -111,6 +112,8 @@ class Entrance:
         raise_if_unwanted()
         stages: list[Stage] = []
         text = sentence.text
+        if QUOTATION_MARK.search(text) and (marks := enter_quotations(text, self._pair[1])):
+            stages.append(marks)
         if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):
             stages.append(ordinals)
         if not (sentence.begins and sentence.ends):

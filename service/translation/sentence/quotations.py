@@ -1,0 +1,48 @@
+"""Quotation marks of which networks write one kind before, and another behind: „Stop!" sagte er."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import regex
+
+from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.stages import Draft
+
+QUOTATION_MARK = regex.compile('["„“”«»「」『』]')
+_PAIRS = frozenset({'""', "„“", "„”", "“”", "»«", "«»", "「」", "『』"})
+_USUAL = {"de": "„“", "zh": "“”", "zh-Hant": "「」", "en": "“”"}
+
+
+@dataclass(frozen=True)
+class Quotations:
+    """The stage of a sentence with quotations: the text as it is, and how many marks it has."""
+
+    text: str
+    _target: str
+    _count: int
+
+    def leave(self, draft: Draft) -> Draft:
+        """The translation. If it has as many marks, but not in pairs, they are the usual ones."""
+        marks = [*QUOTATION_MARK.finditer(draft.text)]
+        written = "".join(mark[0] for mark in marks)
+        if len(marks) != self._count or _are_paired(written):
+            return draft
+        usual = itertools.cycle(_USUAL[self._target])
+        news = [Replacement(mark.start(), mark.end(), next(usual)) for mark in marks]
+        return draft.replaced(Replaced(draft.text, news))
+
+
+def enter_quotations(text: str, target: str) -> Quotations | None:
+    """The stage of a sentence; None without pairs of marks, or if the usual ones are not known."""
+    written = "".join(QUOTATION_MARK.findall(text))
+    if target not in _USUAL or not written or not _are_paired(written):
+        return None
+    return Quotations(text, target, len(written))
+
+
+def _are_paired(marks: Sequence[str]) -> bool:
+    pairs = itertools.zip_longest(marks[::2], marks[1::2], fillvalue="")
+    return all("".join(pair) in _PAIRS for pair in pairs)

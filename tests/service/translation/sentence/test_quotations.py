@@ -1,0 +1,37 @@
+"""Quotation marks of a translation are in pairs if those of the sentence are."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.translation.sentence.quotations import enter_quotations
+from service.translation.sentence.stages import Draft
+
+
+def left(source: str, target: str, language: str = "de") -> str:
+    stage = enter_quotations(source, language)
+    return stage.leave(Draft(target)).text if stage else target
+
+
+@pytest.mark.parametrize("marks", ['„"', "„“", "»“", '""', "„”", '»"', "”„", "““"])
+@pytest.mark.parametrize("source", ['"Stop!" he said.', "“Stop!” he said."])
+def test_two_marks_of_a_translation_are_a_pair(source: str, marks: str) -> None:
+    first, last = marks
+    found = left(source, f"{first}Halt!{last} sagte er.")
+    pair = marks if marks in ("„“", '""', "„”") else "„“"
+    assert found == f"{pair[0]}Halt!{pair[1]} sagte er."
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "language", "expected"),
+    [
+        ("“I am,” he said, “so.”", "„Ich“, sagt er, »so.“", "de", "„Ich“, sagt er, „so.“"),
+        ('"Stop!" he said.', '“停！"他说。', "zh", "“停！”他说。"),
+        ('"Stop!" he said.', '“停！"他说。', "zh-Hant", "「停！」他说。"),
+        ('"Stop!" he said.', "„Halt! sagte er.", "de", "„Halt! sagte er."),
+        ('"Stop! he said.', '„Halt!" sagte er.', "de", '„Halt!" sagte er.'),
+        ("“Stop!” he said.", '„Halt!" sagte er.', "xx", '„Halt!" sagte er.'),
+    ],
+)
+def test_marks_stay_in_number(source: str, target: str, language: str, expected: str) -> None:
+    assert left(source, target, language) == expected
