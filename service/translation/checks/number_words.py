@@ -62,6 +62,8 @@ SCALES = {
     **dict.fromkeys(("billion", "billions", "milliarde", "milliarden"), 10**9),
     **dict.fromkeys(("milliard", "milliards"), 10**9),
     **dict.fromkeys(("trillion", "trillions", "billionen"), 10**12),
+    "quadrillion": 10**15,
+    "quintillion": 10**18,
     "dozen": 12,
     "百": 10**2,
     "千": 10**3,
@@ -73,6 +75,9 @@ ABBREVIATED_SCALES = {
     "tsd": 10**3,
     **dict.fromkeys(("mio", "mln", "mn"), 10**6),
     **dict.fromkeys(("mrd", "mld", "bn"), 10**9),
+    "bio": 10**12,
+    **dict.fromkeys(("billiarde", "billiarden"), 10**15),
+    "trillionen": 10**18,
 }
 """The same, after a number of which the value is never meant without them."""
 _WORD = regex.compile(r"quatre-vingts?+(?!\p{Latin})|[A-Za-zÀ-ÖØ-öø-ÿ]++", regex.IGNORECASE)

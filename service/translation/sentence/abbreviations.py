@@ -54,6 +54,7 @@ _WORDS = {
         "Bd.": "Band",
         "Bj.": "Baujahr",
         "Bhf.": "Bahnhof",
+        r"Bio(?<=\d\s?Bio).": "Billionen",
         "Bsp.": "Beispiel",
         "Dez.": "Dezember",
         "Fa.": "Firma",

@@ -21,6 +21,7 @@ from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.checks.spelled_out import find_spelled_out
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
+from service.translation.markup.flow import MARK
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
 from service.translation.sentence.numbers.scaled import find_scaled
@@ -61,6 +62,8 @@ _WRITINGS = {
         ",",
         ".",
         (
+            (10**18, "quintillion", "quintillion"),
+            (10**15, "quadrillion", "quadrillion"),
             (10**12, "trillion", "trillion"),
             (10**9, "billion", "billion"),
             (10**6, "million", "million"),
@@ -72,11 +75,13 @@ _WRITINGS = {
         ".",
         ",",
         (
+            (10**18, "Trillionen", "Trillion"),
+            (10**15, "Billiarden", "Billiarde"),
             (10**12, "Billionen", "Billion"),
             (10**9, "Milliarden", "Milliarde"),
             (10**6, "Millionen", "Million"),
         ),
-        {"tausend": 10**3, "tsd": 10**3, "mio": 10**6, "mrd": 10**9},
+        {"tausend": 10**3, "tsd": 10**3, "mio": 10**6, "mrd": 10**9, "bio": 10**12},
         "mehr als ",
     ),
     "fr": _Writing(
@@ -104,7 +109,7 @@ _NUMBER = regex.compile(
     r"(?<![\p{Latin}\d_]|\d[.,])\d++(?:[.,:/\u202f-]\d++)*+"
     r"(?:[ \u00a0]?+(?P<scale>\p{Latin}++|[百千万亿]++))?+"
 )
-_POINT = regex.compile(r"\.(?=\W*+\w)")
+_POINT = regex.compile(rf"\.(?=\s*{MARK}|\W*+\w)")
 """Of an abbreviation; that at the end of a text is of the sentence."""
 _MONTH = regex.compile(r"(?:\s?[~～〜—–至到]\s?\d\d?)?月")
 _WORD = regex.compile(r"[\p{Latin}\d_]")

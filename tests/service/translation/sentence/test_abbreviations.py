@@ -38,6 +38,7 @@ def entered(text: str, language: str) -> str | None:
     ("language", "text", "spelled"),
     [
         ("de", "Rund 3 Mrd. Euro inkl. 5 Mio.", "Rund 3 Milliarden Euro inklusive 5 Millionen."),
+        ("de", "Für 3 Bio. Euro. Bio. Äpfel", "Für 3 Billionen Euro. Bio. Äpfel"),
         (
             "de",
             "Max. 5 Min. z. B. im 19. Jh.",
