@@ -13,6 +13,7 @@ from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
 from service.translation.language.chinese import SIMPLIFIED
+from service.translation.language.segmentation import has_letters
 from service.translation.markup.flow import MARK
 from service.translation.sentence.abbreviations import (
     Spelled,
@@ -208,7 +209,8 @@ class Entrance:
         if spelled := enter_abbreviations(text, *self._pair):
             yield spelled
             text = spelled.text
-        if notation := enter_notation(text, self._pair):
+        is_number = spelled is not None and not has_letters(text)
+        if notation := enter_notation(text, self._pair, is_number=is_number):
             yield notation
 
     def count_pieces(self, text: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from service.translation.sentence.notation import enter_notation
@@ -41,3 +43,42 @@ def test_a_copied_number_gets_the_marks_of_the_target(
 )
 def test_versions_and_dates_keep_their_marks(pair: tuple[str, str], text: str) -> None:
     assert enter_notation(text, pair) is None
+
+
+@pytest.mark.parametrize(
+    ("pair", "text", "number"),
+    [
+        *(
+            (("en", "de"), *row)
+            for row in (("2.5", "2,5"), ("2.5.", "2,5."), ("1,234.5", "1.234,5"))
+        ),
+        (("de", "en"), "5,5!", "5.5!"),
+    ],
+)
+def test_a_number_that_was_in_words_gets_the_marks_of_the_target(
+    pair: tuple[str, str], text: str, number: str
+) -> None:
+    stage = enter_notation(text, pair, is_number=True)
+    assert stage is not None
+    assert stage.leave(to_itself(text)).text == number
+
+
+@pytest.mark.parametrize(
+    ("pair", "text"),
+    [
+        *((("en", "de"), text) for text in ("1.5{}2.5", "$1,000{}1,500", "0.5 l{}0.75l{}1.5L")),
+        *((("de", "en"), text) for text in ("1,5{}2,5 kg", "12,5cm{}2,5{}3,5x", "1.000{}1.500")),
+    ],
+)
+@pytest.mark.parametrize("joint", ["-", "–", " x ", "; ", ", ", " / "])
+def test_if_one_of_joined_numbers_has_the_marks_of_the_target_all_have(
+    pair: tuple[str, str], text: str, joint: str
+) -> None:
+    text = text.replace("{}", joint)
+    stage = enter_notation(text, pair)
+    assert stage is not None
+    assert stage.leave(to_itself(text)) == to_itself(text)
+    new = re.sub(r"(?<=\d)[.,](?=\d)", lambda mark: ",."[mark[0] == ","], text)
+    numbers = re.findall(r"\d[\d.,]*\d", text)
+    for one, written in zip(numbers, re.findall(r"\d[\d.,]*\d", new), strict=True):
+        assert stage.leave(to_itself(text.replace(one, written, 1))).text == new
