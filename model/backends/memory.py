@@ -45,14 +45,11 @@ _ENCODED_TOKENS = 8192
 
 def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision: Precision) -> int:
     """Bytes of all caches and searches when every slot and row is full."""
-    positions = (
-        capacity.max_rows * _kept_positions(config, capacity)
-        + capacity.max_slots * capacity.max_source_tokens
-    )
-    keys_and_values = 2 * config.n_decoder_layers * config.attention_width * positions
+    memory = 2 * config.attention_width * capacity.max_slots * capacity.max_source_tokens
+    kept = config.n_decoder_layers * (_history(config, capacity) + memory)
     searches = capacity.max_slots * capacity.max_target_tokens
     each = _HYPOTHESIS_BYTES * max_beam + _POSITION_BYTES
-    return keys_and_values * _bytes_of(precision) + searches * each
+    return kept * _bytes_of(precision) + searches * each
 
 
 def weight_bytes(config: ModelConfig, precision: Precision) -> int:
@@ -77,9 +74,7 @@ def step_bytes(config: ModelConfig, capacity: Capacity, precision: Precision) ->
     """Bytes that PyTorch needs for a moment, in a step of all rows or while it encodes."""
     logits = 4 * capacity.max_rows * config.tgt_vocab_size
     size = _bytes_of(precision)
-    one_store = config.n_decoder_layers * config.attention_width * size * (
-        capacity.max_rows * _kept_positions(config, capacity)
-    )  # fmt: skip
+    one_store = config.n_decoder_layers * _history(config, capacity) // 2 * size
     width, hidden = config.attention_width, (1 + config.gated) * config.d_ff
     a_token = 2 * config.n_decoder_layers * width + config.d_model + 3 * width + hidden
     return max(
@@ -119,9 +114,11 @@ def give_memory_back() -> None:
         trim(0)
 
 
-def _kept_positions(config: ModelConfig, capacity: Capacity) -> int:
-    """Of the keys and values of a row; two states of an SSRU take as much as one position."""
-    return 1 if config.autoregression == "ssru" else capacity.max_target_tokens
+def _history(config: ModelConfig, capacity: Capacity) -> int:
+    """The numbers that one layer keeps of all rows: two states of an SSRU, or keys and values."""
+    if config.autoregression == "ssru":
+        return 2 * config.d_model * capacity.max_rows
+    return 2 * config.attention_width * capacity.max_rows * capacity.max_target_tokens
 
 
 def _num_weights(shapes: dict[str, tuple[int, ...]]) -> int:

@@ -73,7 +73,8 @@ struct Model {
         int d = heads * random.between(1, 20);
         shape.d_model = d;
         shape.n_heads = heads;
-        shape.d_ff = random.between(1, 100);
+        bool is_narrow = random.below(2);  // beside d_model
+        shape.d_ff = random.between(1, is_narrow ? 4 : 100);
         shape.n_encoder_layers = random.between(1, 2);
         shape.n_decoder_layers = random.between(1, 2);
         shape.src_vocab_size = random.between(5, 50);
@@ -81,7 +82,7 @@ struct Model {
         shape.is_pre_norm = random.below(2);
         shape.has_embedding_norm = random.below(2);
         shape.activation = random.below(static_cast<int>(Activation::kNone));
-        shape.head_size = random.between(1, 20);
+        shape.head_size = random.between(1, is_narrow ? 2 : 20);
         shape.is_attention_scaled = random.below(2);
         shape.is_gated = random.below(2);
         shape.has_rms_norms = random.below(2);
@@ -90,8 +91,8 @@ struct Model {
         shape.has_shortlist = random.below(2);
         shape.max_positions = 64;
         shape.embedding_scale = random.below(2) ? 1.0f : std::sqrt(float(d));
-        room = {random.between(4, 64), random.between(2, 12), random.between(1, 40),
-                random.between(4, 20), 0};
+        room = {random.between(4, 64), random.between(2, 12),
+                random.between(1, is_narrow ? 4 : 40), random.between(4, 20), 0};
         room.max_slots = std::min(room.max_slots, room.max_rows);
         room.max_batch_tokens = std::max(room.max_rows, room.max_slots * room.max_source_tokens);
         source = random.numbers(size_t(shape.src_vocab_size) * d);

@@ -14,7 +14,11 @@ namespace {
 // Of a row: the last one and the one before, which other rows may go on from in the same step.
 constexpr size_t kStatesKept = 2;
 
-size_t widest(const Shape &shape) { return std::max(3 * shape.attention_width(), shape.d_ff); }
+// Of what the layers write to a row of `wide`, where an SSRU has two gates.
+size_t widest(const Shape &shape) {
+    int gates = shape.is_recurrent ? 2 * shape.d_model : 0;
+    return std::max({3 * shape.attention_width(), shape.d_ff, gates});
+}
 
 // Room for so many numbers in each dimension.
 Store make_store(std::initializer_list<size_t> sizes) {

@@ -14,11 +14,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 from model.backends.memory import full_bytes, step_bytes, weight_bytes
+from model.backends.pytorch.cache import make_history
 from model.backends.pytorch.eager import EagerNetwork
 from model.backends.pytorch.search import Search
 from model.backends.pytorch.step import Step
 from model.decoding.decoder import Capacity, StepShape
 from model.decoding.search_rules import SearchSizes, SearchTokens
+from model.network.config import ModelConfig
 from model.network.transformer import Transformer
 from tests.model.backends.test_step_on_gpu import DEVICE, KINDS, SHAPES, moved, table_of
 
@@ -87,6 +89,16 @@ def test_no_runner_on_a_gpu_takes_more_than_its_estimate(shape: str, kind: str) 
     assert held >= 0.9 * expected
     assert max(stepping, encoding) <= step_bytes(config, capacity, "float16") + 32 * _MIB
     assert weights == pytest.approx(weight_bytes(config, "float16"), rel=0.01)
+
+
+@pytest.mark.parametrize("autoregression", ["attention", "ssru"])
+@pytest.mark.parametrize("d_head", [1, 40])
+def test_a_row_counts_what_is_kept_of_it(autoregression: Any, d_head: int) -> None:
+    """However wide the heads are. Our CPU code keeps two states of an SSRU, PyTorch one."""
+    config = ModelConfig(9, 9, 64, 2, d_head=d_head, autoregression=autoregression)
+    less, more = (full_bytes(config, Capacity(1, rows, 8, 8), 4, "float32") for rows in (5, 6))
+    kept = make_history(config, 1, 8, torch.zeros(())).planes.nbytes
+    assert more - less == kept * (2 if autoregression == "ssru" else 1)
 
 
 _PACKING = """

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from torch import Tensor
 
 from model.backends.native import (
@@ -16,11 +18,13 @@ from model.backends.native import (
     kernel_names,
     library,
 )
+from model.backends.native import network as native_network
 from model.backends.pytorch.eager import EagerNetwork, padded
 from model.backends.pytorch.rows import RowTable
 from model.backends.selection import resolve_backend, resolve_precision
 from model.decoding.decoder import BatchRows, Capacity, StepShape
 from model.decoding.slot_allocator import BatchView
+from model.network import config
 from model.network.transformer import Transformer
 from tests.model.backends.native.stepped import SteppedNetwork
 from tests.model.network.reference import BOS, CONTROL_IDS, EOS, VARIANTS, encode, tiny_model
@@ -36,6 +40,15 @@ TABLE = RowTable(
     drawn=torch.empty(0, dtype=torch.int64),
 )
 EXTENT = StepShape(40, 40)
+CHOICES = {
+    "norm": config.Norm,
+    "norm_kind": config.NormKind,
+    "positions": config.Positions,
+    "sinusoids": config.Sinusoids,
+    "activation": config.Activation,
+    "shared_embeddings": config.SharedEmbeddings,
+    "autoregression": config.Autoregression,
+}
 
 
 def native(
@@ -79,6 +92,43 @@ def test_our_code_gives_the_logits_that_pytorch_gives(
         found = steps(native(model, ROOM, is_quantised, kernels), num_steps, reorder_at)
         for ours, theirs in zip(found, expected, strict=True):
             torch.testing.assert_close(ours, theirs, atol=tolerance, rtol=1e-4)
+
+
+SHAPES = st.fixed_dictionaries(
+    {
+        "d_model": st.integers(4, 32).map(lambda half: 2 * half),
+        "n_heads": st.integers(1, 4),
+        "d_head": st.integers(1, 12),
+        "d_ff": st.integers(1, 40),
+        "n_encoder_layers": st.integers(1, 2),
+        "n_decoder_layers": st.integers(1, 2),
+        "vocab_size": st.integers(13, 40),
+        **{name: st.booleans() for name in ("gated", "embedding_norm", "scale_attention")},
+        **{name: st.sampled_from(get_args(kind)) for name, kind in CHOICES.items()},
+    }
+)
+
+
+@settings(max_examples=30, deadline=None)
+@example({"autoregression": "ssru", "d_model": 512, "n_heads": 1, "d_head": 4, "d_ff": 8})
+@given(SHAPES)
+@torch.inference_mode()
+def test_our_code_computes_any_shape_as_pytorch_does(shape: dict[str, Any]) -> None:
+    """With as many rows as there is room for."""
+    model = tiny_model(**shape)
+    room = Capacity(max_slots=2, max_rows=40, max_source_tokens=40, max_target_tokens=40)
+    part = BatchView(range(2), [range(15), range(15, 40)])
+    table = RowTable.of(BatchRows(part, []), torch.device("cpu"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native_network, "_BATCH_TOKENS", 1)
+        networks = [EagerNetwork(model, CONTROL_IDS, room), native(model, room, is_quantised=False)]
+    for one in networks:
+        encode(one, part.slots, SOURCES)
+    for t in range(4):
+        for one in networks:
+            one.step((torch.arange(40) + t) % 9 + 4, torch.full((40,), t), table, EXTENT)
+        theirs, ours = (one.logits() for one in networks)
+        torch.testing.assert_close(ours, theirs, atol=1e-3, rtol=1e-3)
 
 
 @torch.inference_mode()
