@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import regex
 from markdown_it.token import Token
@@ -35,6 +35,9 @@ _HEAD = regex.compile(
     r"\[[ xX]\]\s++(?=\S)|\[!(?P<kind>[\w-]++)(?:[| ][^\[\]\n]*+)?\][+-]?+[ \t]*+\n?+"
 )
 """The box of a task, or the kind of an alert, whose title may follow."""
+_CAPTION = regex.compile(r"[Tt]able:[ \t]++(?=\S)")
+_OF_TABLE = regex.compile(r"\s*+(?:\||\+[-=:]|-{3})|[^|\n]*+\|[^|\n]*+\|")
+"""The word before Pandoc's caption of a table, and a line of a table."""
 _TAIL = regex.compile(
     rf"(?<!\s)\s*+(?:(?<=[\s\w.,:;!?。，：；！？]){ATTRIBUTES}|\{{/\*[^*]*+\*/\}}|(?<=\s)\^[A-Za-z\d-]++)\s*+\Z"
 )
@@ -125,7 +128,22 @@ class _Blocks:
                 title, _, content = content.partition("\n")
                 yield from self._lines_place(title.rstrip(), first, kind)
                 first += 1
+        elif caption := self._caption(token):
+            content = content[caption.end() :]
         yield from self._lines_place(content, first, kind, column)
+
+    def _caption(self, token: Token) -> regex.Match[str] | None:
+        """The word before the caption of the table that is before or after a paragraph."""
+        first, last = token.map or (0, 0)
+        found = _CAPTION.match(token.content)
+        beside = range(first - 1, -1, -1), range(last, len(self._lines))
+        return found if found and any(map(self._is_table, beside)) else None
+
+    def _is_table(self, numbers: Iterable[int]) -> bool:
+        """Whether a table comes first in these lines."""
+        texts = (self._source[slice(*self._lines[number])] for number in numbers)
+        block = itertools.takewhile(str.strip, itertools.dropwhile(lambda t: not t.strip(), texts))
+        return any(map(_OF_TABLE.match, block))
 
     def _lines_place(
         self, content: str, first: int, kind: BlockKind, column: int = 0

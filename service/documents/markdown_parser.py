@@ -15,6 +15,7 @@ from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from service.documents.markdown_blocks import add_blocks
 from service.documents.markdown_directives import add_directives
 from service.documents.markdown_extensions import add_extensions
 from service.documents.markdown_jsx import add_jsx
@@ -157,5 +158,6 @@ def _new_parser() -> MarkdownIt:
     parser.inline.ruler2.disable("fragments_join")
     add_extensions(parser)
     add_directives(parser)
+    add_blocks(parser)
     add_tables(parser)
     return parser

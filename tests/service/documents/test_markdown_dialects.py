@@ -63,6 +63,23 @@ TABLES = {
     "one\n-----\n\n- - -\n": "ONE\n-----\n\n- - -\n",
     "| one\n| two\n": "| ONE\n| TWO\n",
 }
+CAPTIONS = {
+    "|a|\n|-|\n|b|\n\nTable: one\ntwo {#t}\n": "|A|\n|-|\n|B|\n\nTable: ONE TWO {#t}\n",
+    "table: one\n\none    two\n-----  -----\na      b\n": (
+        "table: ONE\n\none    two\n-----  -----\na      b\n"
+    ),
+    "Table: one\n\ntwo\n": "TABLE: ONE\n\nTWO\n",
+}
+BLOCKS = {
+    "/// note | one *two*\n    open: True\n    type: a b\n\nthree\nfour\n///\nfive\n": (
+        "/// note | ONE *TWO*\n    open: True\n    type: a b\n\nTHREE FOUR\n///\nFIVE\n"
+    ),
+    "|a|\n|-|\n\n/// caption | <\none\n///\n": "|A|\n|-|\n\n/// caption | <\nONE\n///\n",
+    "/// html | div.a\n//// tab | one\n- two\n////\n\n///\nthree\n": (
+        "/// html | div.a\n//// tab | ONE\n- TWO\n////\n\n///\nTHREE\n"
+    ),
+    "///tip\none\n///\n\n/// two\n": "///tip\nONE\n///\n\n/// TWO\n",
+}
 LINES = {
     "## name {#name}\n": "## NAME {#name}\n",
     "name\n{: #name}\n": "NAME\n{: #name}\n",
@@ -143,10 +160,25 @@ NESTED = {
 
 
 @pytest.mark.parametrize(
-    "source", [*FRONT_MATTER, *DIRECTIVES, *TABLES, *LINES, *LEARN, *ATTRIBUTES, *CHUNKS, *NESTED]
+    "source",
+    [
+        *(*FRONT_MATTER, *DIRECTIVES, *TABLES, *CAPTIONS, *BLOCKS, *LINES),
+        *(*LEARN, *ATTRIBUTES, *CHUNKS, *NESTED),
+    ],
 )
 def test_only_texts_change(source: str) -> None:
-    known = FRONT_MATTER | DIRECTIVES | TABLES | LINES | LEARN | ATTRIBUTES | CHUNKS | NESTED
+    known = (
+        FRONT_MATTER
+        | DIRECTIVES
+        | TABLES
+        | CAPTIONS
+        | BLOCKS
+        | LINES
+        | LEARN
+        | ATTRIBUTES
+        | CHUNKS
+        | NESTED
+    )
     assert translated("a.md", source.encode()).decode() == known[source]
 
 
