@@ -51,6 +51,25 @@ def test_a_sentence_goes_on_after_its_mark_in_small_letters(
     assert not found[len(head)].isspace()
 
 
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [
+        ("<p>These words are true & good.</p>", " & "),
+        ("<p>These words are true &amp; good.</p>", " &amp; "),
+        ("<p>These words are <b>true</b> &#38; good.</p>", " &#38; "),
+        ('<img alt="These words are true & good.">', " & "),
+        ("<p>This house > that house.</p>", " > "),
+        ("<p>This house &gt; that house.</p>", " &gt; "),
+    ],
+)
+def test_a_sign_is_written_as_in_the_source(
+    translator: OfflineTranslator, page: str, written: str
+) -> None:
+    found = translate(translator, page, "en", "de", "html")
+    assert written in found
+    assert found.count("&") == page.count("&")
+
+
 def test_an_element_in_the_middle_of_a_sentence_does_not_cut_it(
     translator: OfflineTranslator,
 ) -> None:

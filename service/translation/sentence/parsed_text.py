@@ -12,7 +12,7 @@ from model.text.spans import Span
 from service.translation.language.line_marks import line_sign
 from service.translation.language.segmentation import Piece, is_spaced, spaced_gap
 from service.translation.language.widths import in_half_width
-from service.translation.markup.coded_text import Code, TextPart, plain_text
+from service.translation.markup.coded_text import TextPart, plain_text
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
 from service.translation.sentence.capitals import is_in_capitals
@@ -23,6 +23,8 @@ Item = Union[TextPart, "Sentence"]
 Cut = Callable[[str, bool], Sequence[Piece]]
 """Cuts a flow's text into pieces; the flag says that it is all in capitals."""
 _MOST_SIGNS = 8
+_BARE = "&>"
+"""Characters that a page may also write as themselves."""
 
 
 class _Place(NamedTuple):
@@ -204,7 +206,7 @@ class FlowCutter:
             flow.kept_between(*span),
             _relative(tags, span.start),
             [list(self.items(tag.written)) for tag in tags],
-            {**flow.escapes, **_spellings(flow, span)} if flow.written else flow.escapes,
+            _escapes(flow, span),
             is_in_caps or is_in_capitals(text),
             begins=place.begins,
             ends=place.ends,
@@ -259,12 +261,23 @@ def _relative(tags: Sequence[Tag], start: int) -> list[SentenceTag]:
     return relative
 
 
+def _escapes(flow: Flow, span: Span) -> Mapping[str, TextPart]:
+    """How the translation of text[span] writes some characters: as the source does."""
+    written = {char for char, _ in flow.odd_between(*span)} if flow.written else ()
+    bare = {
+        char
+        for char in _BARE
+        if char in flow.escapes and char not in written and flow.text.find(char, *span) >= 0
+    }
+    escapes = {char: spelled for char, spelled in flow.escapes.items() if char not in bare}
+    return {**escapes, **_spellings(flow, span)} if flow.written else escapes
+
+
 def _spellings(flow: Flow, span: Span) -> dict[str, TextPart]:
     """The characters that the sentence always writes in one other way, as entities."""
     written: dict[str, list[TextPart]] = {}
     for char, (spelling, *_) in flow.odd_between(*span):
-        is_other = isinstance(spelling, Code) or not spelling.startswith(char)
-        if char not in (MARK, " ") and is_other:
+        if char not in (MARK, " ") and spelling != char:
             written.setdefault(char, []).append(spelling)
     return {
         char: spellings[0]
