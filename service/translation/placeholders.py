@@ -25,6 +25,8 @@ _LONG_UNITS = (
 )
 UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltsVAWh]")
 """Those that are kept behind a number."""
+LINE_END = r"(?<![\d%])%(?P<space>n)(?=\p{Lu}|(?<=[\p{L}.,:;!?)\]}…”»]%n)\p{L})"
+"""Java's line end before a word, as in `Done.%nGo on`; as the number of Qt it stands alone."""
 _DELIMITED = regex.compile(
     r"""(?=[`{$%@\#\[:⟦⟧&§\\<+°'A-Z\d*×•●x〔一二三四五六七八九十百条-])(?:
     ```[^`]+```|``(?:[^`\n]++|`(?!`))++``|`[^`\n]+`
@@ -36,8 +38,11 @@ _DELIMITED = regex.compile(
     |\[\[[^\[\]\n]{1,200}\]\]
     # %NAME% %% %(x)s %-5.2f %1 %#@x@; not "100% sure"
     |(?<!\d)%++[A-Za-z_]\w*+%++(?!\.?[\p{Latin}\d_])|%%|%\([^()\n]{1,80}\)[-+\#0-9.]*+[A-Za-z]
-    |%(?:\d{1,2}\$)?\#@\w{1,80}@|(?<!\d)%(?:\d{1,2}\$)?[-+\#0]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?
-        (?:hh?|ll?|[Lzjtq])?(?:[sdiufx@]|(?<=\.\d)[eEgG]|[oXeEFgGaAcCSpnqrvw](?![A-Za-z]))
+    |%(?:\d{1,2}\$)?\#@\w{1,80}@|(?<!\d)%(?:\d{1,2}\$)?[-+,'\#0]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?
+        (?:hh?|ll?|[Lzjtq])?(?:[sdiufx@]|(?<=\.\d)[eEgG]|[oXeEFgGaAbcChSpnqrvw](?![A-Za-z]))
+    |"""
+    + LINE_END
+    + r"""
     |(?<!\d)%L?\d{1,2}(?![\w$])
     # :arrow-right: :name [NAME] ### [1] [X1X] [x] -x
     |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,60}:(?![\p{Latin}\d_:])
@@ -158,7 +163,7 @@ _BLOCK_HEAD = regex.compile(
 )
 _UNIT = regex.compile(
     r"""(?:[hdmx]|ms|px|r?em|v[hw]|fps|[kKMGT]i?B|[kc]m|k?g
-    |s(?<=(?:%d|\b(?:s|secs?|seconds?|[Ss]ek(?:unden)?)\}{1,2})s))(?![\p{L}\p{N}_])""",
+    |s(?<=(?:%[\d.]{0,8}[dfiu]|\b(?:s|secs?|seconds?|[Ss]ek(?:unden)?)\}{1,2})s))(?![\p{L}\p{N}_])""",
     regex.X,
 )
 """What touches the placeholder of a number: {h}h {m}m."""
@@ -235,7 +240,8 @@ def _by_rules(text: str) -> Iterator[Span]:
 
 def _with_unit(span: Span, text: str) -> Span:
     """With the unit that touches the placeholder of a number."""
-    is_number = text[span.end - 1] == "}" or (text[span.start] == "%" and text[span.end - 1] == "d")
+    last = text[span.end - 1]
+    is_number = last == "}" or (text[span.start] == "%" and last in "dfiu")
     unit = _UNIT.match(text, span.end) if is_number else None
     return Span(span.start, unit.end()) if unit else span
 

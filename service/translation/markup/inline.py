@@ -16,7 +16,7 @@ from model.text.spans import Span
 from service.translation.markup.elements import is_block, pair_tags
 from service.translation.markup.flow import FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token
-from service.translation.placeholders import find_kept
+from service.translation.placeholders import LINE_END, find_kept
 
 _LINE_BREAK = r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)"
 _LETTERS = "|".join(
@@ -31,13 +31,13 @@ _ESCAPED = (
         |\b[A-Z]{2,})\\n)(?![\w-]*+(?:\.\w|[/\\](?!n|r\\))))
     |(?<=\p{L})&(?:\#0?39|\#x27|apos|rsquo|\#8217);(?=\p{L})
     |"""
-    + f"{_LETTER_ENTITY})"
+    + f"{_LETTER_ENTITY}|{LINE_END})"
 )
 _WRITTEN, _WRITTEN_OR_BREAK = (
     regex.compile(pattern, regex.X) for pattern in (_ESCAPED, f"{_ESCAPED}|{_LINE_BREAK}")
 )
-"""Characters that are written with a backslash, as in It\\'s and 100\\%, or as It&#39;s and
-Gr&ouml;&szlig;e, and single line breaks. src\\new is a path."""
+"""Characters that are written with a backslash, as in It\\'s and 100\\%, or as It&#39;s,
+Gr&ouml;&szlig;e and %n, and single line breaks. src\\new is a path."""
 _SPACES = {"n": "\n", "r": "\r", "t": "\t"}
 _LINK = regex.compile(
     r"(?<!\\)!?\[(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]\n]{1,400}+)"
@@ -122,8 +122,12 @@ def _is_break(tag: Token, text: str) -> bool:
 
 def has_marks(text: str) -> bool:
     """Whether there may be tags, escaped characters or branches in the text."""
-    is_odd = "{" in text or "&" in text or "\\" in text or "](" in text
-    return is_odd or _MARK.search(text) is not None
+    return "{" in text or "](" in text or _is_odd(text) or _MARK.search(text) is not None
+
+
+def _is_odd(text: str) -> bool:
+    """Whether there may be characters that are written in another way."""
+    return "&" in text or "\\" in text or "%n" in text
 
 
 def message_branches(text: str) -> list[Span]:
@@ -176,7 +180,7 @@ def _mixed(text: str) -> Set[str]:
     """The characters that the text has escaped and also otherwise: these stay as they are, since a
     translation writes all in one way."""
     spellings: dict[str, list[str]] = {}
-    for match in _WRITTEN.finditer(text) if "\\" in text or "&" in text else ():
+    for match in _WRITTEN.finditer(text) if _is_odd(text) else ():
         spellings.setdefault(_char(match), []).append(match.group())
     return {
         char
@@ -201,7 +205,7 @@ def _add(
     position = 0
     for match in odd.finditer(text):
         builder.add(text[position : match.start()])
-        if match.group()[0] in "\\&":
+        if match.group()[0] in "\\&%":
             char = _char(match)
             builder.add_written(match.group() if char in mixed else char, match.group())
         elif is_spaced or _is_ascii_beside(text, *match.span()):

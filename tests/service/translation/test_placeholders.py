@@ -139,6 +139,14 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("on example.com/x.", ["example.com/x"]),
         ("%d%%", ["%d%%"]),
         ("at %.4gkHz, %.1eV, %s%s%.2f %%, %PATH%.", ["%.4g", "%.1e", "%s%s%.2f", "%%", "%PATH%"]),
+        ("Done.%nGo on%nit, %n items (%n) 5%not", ["%n", "%n", "%n", "%n"]),
+        ("100%natural, 20 %natural, %name, (%name)", []),
+        (
+            "%,d files in %.2fs, %dMB, %dkm %5.1fkg: %b",
+            [
+                *("%,d", "%.2fs", "%dMB", "%dkm", "%5.1fkg", "%b"),
+            ],
+        ),
         ("{a}{b} {c}", ["{a}{b}", "{c}"]),
         ("{n, plural, one {a {b}} other {c}}", ["{n, plural, one {a {b}} other {c}}"]),
         ("{n, plural, one {a", []),

@@ -336,6 +336,7 @@ def test_links_and_keys_are_tags(text: str, read: str, tags: list[tuple[int, str
         ("F&uuml;r Gr&ouml;&szlig;e, Caf&#233; &#xC4;", "Für Größe, Café Ä"),
         (r"Hello\nworld.\r\nIt is:\n\tOne", "Hello\nworld.\r\nIt is:\n\tOne"),
         (r"一行\n二行\n", "一行\n二行\n"),
+        ("Done.%nGo%non, %nIt. 5%not, %natural", "Done.\nGo\non, \nIt. 5%not, %natural"),
         *(
             (rf"see {path} here", f"see {MARK} here")
             for path in (r"C:\new", r".\new", r"src\new\a")
@@ -349,7 +350,7 @@ def test_escaped_characters_are_read_as_themselves_but_not_in_paths(text: str, r
     assert source_of([flow]) == text
 
 
-ODD_PIECES = ("\\n", "\\'", "\\%", "&a", "_B", "[a](", "[", "](b.c)", "\n")
+ODD_PIECES = ("\\n", "%n", "\\'", "\\%", "&a", "_B", "[a](", "[", "](b.c)", "\n")
 
 
 @given(
