@@ -19,6 +19,7 @@ MAX_CODE_CHARACTERS = 64
 _MAX_FOUND = 1024
 _CODE = re.compile(r"[A-Za-z0-9]{1,16}([-_@+.][A-Za-z0-9]{1,16}){0,5}", re.ASCII)
 _MOST_PAIRS = 1_000_000
+_DETECTED = "auto"
 
 
 class LanguageError(ValueError):
@@ -78,7 +79,20 @@ def parse_pairs(raw: Any) -> Pairs:
         raise ValueError(f"pairs must be a list of [source, target], got {shown(raw)}")
     if not pairs:
         raise ValueError("pairs must name at least one [source, target]")
+    _require_different(pairs)
     return pairs
+
+
+def _require_different(pairs: Pairs) -> None:
+    """Raises ValueError for a pair of one language, and for one that is there twice."""
+    seen = set[tuple[str, str]]()
+    for source, target in pairs:
+        pair = _folded(source), _folded(target)
+        if pair[0] == pair[1]:
+            raise ValueError(f"a pair must have two languages, got {shown([source, target])}")
+        if pair in seen:
+            raise ValueError(f"pairs must be different, got {shown([source, target])} twice")
+        seen.add(pair)
 
 
 def _parse_pair(raw: Any) -> tuple[str, str]:
@@ -94,6 +108,8 @@ def _parse_codes(raw: Any) -> list[str]:
     if wrong := [code for code in raw if not is_code(code)]:
         said = shown(wrong[0])
         raise ValueError(f"a language must be a code such as 'en' or 'zh-Hant', got {said}")
+    if any(_folded(code) == _DETECTED for code in raw):
+        raise ValueError(f"a language must not be {_DETECTED}, which asks to detect it")
     return list(raw)
 
 

@@ -108,7 +108,36 @@ def test_a_code_over_the_bound_is_no_language_however_it_begins(languages: Langu
         assert languages.find(code) is None
 
 
-@given(pairs=st.lists(st.tuples(codes, codes), min_size=1, unique=True))
+def folded(pair: tuple[str, str]) -> tuple[str, ...]:
+    return tuple(code.lower().replace("_", "-") for code in pair)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "why"),
+    [
+        ([["auto", "en"]], "must not be auto"),
+        ([["en", "Auto"]], "must not be auto"),
+        ([["en", "de"], ["zh", "zh"]], "must have two languages"),
+        ([["zh_Hant", "zh-hant"]], "must have two languages"),
+        ([["zh", "en"], ["en", "zh"], ["zh", "en"]], "must be different"),
+        ([["zh", "en"], ["ZH", "en"]], "must be different"),
+        ({"sources": ["zh", "de", "zh"], "targets": ["en"]}, "must be different"),
+        ({"sources": ["auto", "de"], "targets": ["en"]}, "must not be auto"),
+    ],
+    ids=str,
+)
+def test_pairs_that_no_request_could_mean_are_refused(pairs: object, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        parse_pairs(pairs)
+
+
+@given(
+    pairs=st.lists(
+        st.tuples(codes, codes).filter(lambda pair: len({*folded(pair), "auto"}) == 3),
+        min_size=1,
+        unique_by=folded,
+    )
+)
 def test_any_pairs_survive_being_written(pairs: list[tuple[str, str]]) -> None:
     assert set(parse_pairs(render_pairs(tuple(pairs)))) == set(pairs)
 
