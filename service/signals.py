@@ -11,6 +11,8 @@ from types import FrameType
 _logger = logging.getLogger(__name__)
 EXIT_DEVICE_LOST = 70
 """EX_SOFTWARE of sysexits.h."""
+EXIT_MAY_PASS = 75
+"""EX_TEMPFAIL: the same command may succeed later."""
 _ANSWER_SECONDS = 1.0
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn, Self
 
+from service.signals import EXIT_MAY_PASS
+
 _FAILED = 2
 _INTERRUPTED = 128 + signal.SIGINT
 _BROKEN_PIPE = 128 + 13  # what a shell shows for SIGPIPE
@@ -91,10 +93,12 @@ def without_collection() -> Iterator[None]:
         gc.enable()
 
 
-def fail(message: str) -> NoReturn:
-    """End the command with one line on stderr and exit code 2."""
+def fail(message: str, cause: BaseException | None = None) -> NoReturn:
+    """End the command with one line on stderr, and exit code 2, or 75 if the cause may pass."""
+    from service.errors import may_pass
+
     _report(message)
-    raise SystemExit(_FAILED)
+    raise SystemExit(EXIT_MAY_PASS if may_pass(cause) else _FAILED)
 
 
 def _report(message: str) -> None:
@@ -132,8 +136,8 @@ class Failures:
 
 @contextlib.contextmanager
 def failing_in_one_line() -> Iterator[None]:
-    """Errors from the user's files, arguments and machine print one line and give exit code 2.
-    Ctrl-C and a broken pipe end the command silently."""
+    """Errors from the user's files, arguments and machine end the command as of `fail`. Ctrl-C and
+    a broken pipe end it silently."""
     try:
         yield
     except BrokenPipeError:
@@ -141,21 +145,22 @@ def failing_in_one_line() -> Iterator[None]:
     except KeyboardInterrupt:
         raise SystemExit(_INTERRUPTED) from None
     except OSError as error:
-        fail(described(error))
+        fail(described(error), error)
     except ValueError as error:
-        fail(str(error))
+        fail(str(error), error)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "torch":
             raise
         _fail_without("torch", error)
     except MemoryError as error:
-        fail(f"there is not enough memory: {error}" if str(error) else "there is not enough memory")
+        reason = f": {error}" if str(error) else ""
+        fail(f"there is not enough memory{reason}", error)
     except RuntimeError as error:
         from service.errors import is_exhaustion
 
         if not is_exhaustion(error):
             raise
-        fail("no more threads can be started")
+        fail("no more threads can be started", error)
 
 
 def described(error: OSError) -> str:

@@ -229,6 +229,6 @@ def _bind(
     except OSError as error:
         reason, *_ = (error.strerror or str(error)).split(" (while ")  # Python adds the address
         hint = f"; --{setting} takes another" if error.errno == errno.EADDRINUSE else ""
-        fail(f"cannot listen on {host} port {port}: {reason}{hint}")
+        fail(f"cannot listen on {host} port {port}: {reason}{hint}", error)
     except ValueError as error:  # no host name, or the system cannot share ports
         fail(f"cannot listen on {host} port {port}: {error}")

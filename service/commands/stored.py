@@ -53,6 +53,6 @@ def opened(
         with contextlib.closing(open_store(path, PATIENT_SECONDS)) as store:
             yield store
     except StorageFailed as error:
-        fail(f"the database {path} cannot be used: {error.__cause__ or error}")
+        fail(f"the database {path} cannot be used: {error.__cause__ or error}", error)
     except ServiceError as error:
         fail(str(error))

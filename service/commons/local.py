@@ -46,10 +46,10 @@ def _spool_of(settings: Settings) -> Spool:
         return spool
     try:
         spool.check()
-    except BlockingIOError:
+    except BlockingIOError as error:
         raise StartupError(
             f"setting documents_dir: another server has {settings.documents_dir}"
-        ) from None
+        ) from error
     except OSError as error:
         raise StartupError(
             f"setting documents_dir: cannot write to {settings.documents_dir}: {error.strerror}"

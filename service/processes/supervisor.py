@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Literal
 
 from service.processes.control import LOST, READY, ChildEnd, ParentEnd, Peer
-from service.signals import EXIT_DEVICE_LOST, end_at_once
+from service.signals import EXIT_DEVICE_LOST, EXIT_MAY_PASS, end_at_once
 
 _logger = logging.getLogger(__name__)
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -69,6 +69,8 @@ class Child:
     """It was ready, now or in one of its lives before."""
     silent_seconds: float | None = None
     """Since it last said something; None: it has not begun to."""
+    why_killed: str = ""
+    """By this process; empty: it was not."""
     num_failures: int = 0
     due_seconds: float = 0.0
     """When to start it again."""
@@ -76,6 +78,11 @@ class Child:
     @property
     def peer(self) -> Peer:
         return Peer(self.name, self.pid)
+
+    def kill(self, why: str) -> None:
+        _logger.error("%s %s: it is killed", self.name, why)
+        self.why_killed = why
+        os.kill(self.pid, signal.SIGKILL)
 
 
 class Supervisor:
@@ -136,7 +143,7 @@ class Supervisor:
     def _start(self, child: Child) -> ChildEnd | None:
         """Start a child, and connect it with those that it works with; later if the system has no
         room for it. In the child: its line to the parent."""
-        child.was_ready, child.silent_seconds = False, None
+        child.was_ready, child.silent_seconds, child.why_killed = False, None, ""
         try:
             ours, theirs = ParentEnd.pair()
             pid = os.fork()
@@ -200,12 +207,13 @@ class Supervisor:
         if self._is_ending:
             self._end_others()
             return
-        self._start_later(child, f"has ended ({_described(code)})", code)
+        self._start_later(child, f"has ended ({_described(child, code)})", code)
 
     def _start_later(self, child: Child, why: str, code: int = 0) -> None:
         """Unless that is hopeless: then everything ends with the exit code of the child."""
         child.num_failures = 0 if child.was_ready else child.num_failures + 1
-        if (code == REFUSED and not child.has_worked) or child.num_failures > _MOST_FAILURES:
+        is_refused = code in (REFUSED, EXIT_MAY_PASS) and not child.has_worked
+        if is_refused or child.num_failures > _MOST_FAILURES:
             self._end_all(code if code > 0 else EXIT_DEVICE_LOST)
             return
         seconds = _RESTART_SECONDS[min(child.num_failures, len(_RESTART_SECONDS) - 1)]
@@ -254,8 +262,7 @@ class Supervisor:
             child.silent_seconds += _LOOK_SECONDS
             if child.silent_seconds > _MOST_SILENT_SECONDS:
                 child.silent_seconds = 0.0
-                _logger.error("%s hangs for %.0f s: it is killed", child.name, _MOST_SILENT_SECONDS)
-                os.kill(child.pid, signal.SIGKILL)
+                child.kill(f"hangs for {_MOST_SILENT_SECONDS:.0f} s")
 
     def _kill_all(self) -> None:
         for child in self._children:
@@ -270,15 +277,16 @@ def _connect(one: Child, other: Child) -> None:
     try:
         first, second = socket.socketpair()
     except OSError as error:
-        _logger.error("%s has no connection (%s) and is killed", one.name, error.strerror)
-        os.kill(one.pid, signal.SIGKILL)
+        one.kill(f"has no connection ({error.strerror})")
         return
     with first, second:
         one.line.link(other.peer, first)
         other.line.link(one.peer, second)
 
 
-def _described(code: int) -> str:
+def _described(child: Child, code: int) -> str:
+    if code == -signal.SIGKILL and child.why_killed:
+        return f"signal 9, because it {child.why_killed}"
     if code == -signal.SIGKILL:
         return "signal 9, which the system sends when memory is short"
     return f"signal {-code}" if code < 0 else f"exit code {code}"

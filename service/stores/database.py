@@ -22,6 +22,9 @@ PATIENT_SECONDS = 5.0
 """How long a start and a command wait for it."""
 _TURNS = 4
 """A user of a connection gives up when this many before it have waited for another writer."""
+_DAMAGED = "it is damaged or of another version"
+_PRIMARY = 0xFF
+"""Of an extended error code."""
 _logger = logging.getLogger(__name__)
 _logger.addHandler(logging.NullHandler())  # a command prints its error itself
 
@@ -62,7 +65,7 @@ class Database:
             self._log_changed("")
         except sqlite3.Error as error:
             self._log_changed(str(error))
-            raise _failure(str(error)) from error
+            raise _failure(str(error), is_damaged=_is_damage(error)) from error
         finally:
             self._lock.release()
 
@@ -109,8 +112,16 @@ class Database:
                 _logger.info("the database %s can be used again", self._path)
 
 
-def _failure(reason: str) -> StorageFailed:
+def _failure(reason: str, *, is_damaged: bool = False) -> StorageFailed:
+    if is_damaged:
+        return StorageFailed(f"the database cannot be used: {_DAMAGED} ({reason})")
     return StorageFailed(f"the database cannot be used now ({reason}); try again later")
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file is wrong, which does not pass; what this module raises has no code."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & _PRIMARY in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _open(path: Path, schema: str, wait_seconds: float) -> sqlite3.Connection:
@@ -128,7 +139,8 @@ def _open(path: Path, schema: str, wait_seconds: float) -> sqlite3.Connection:
         connection.execute(f"PRAGMA busy_timeout = {int(1000 * wait_seconds)}")
     except sqlite3.Error as error:
         connection.close()
-        raise DatabaseError(f"cannot use the database {path}: {error}") from error
+        reason = f"{_DAMAGED} ({error})" if _is_damage(error) else str(error)
+        raise DatabaseError(f"cannot use the database {path}: {reason}") from error
     return connection
 
 

@@ -63,9 +63,9 @@ def shell(line: str, **more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def assert_one_line(result: subprocess.CompletedProcess[str], *words: str) -> None:
-    """One line on stderr with the words, and exit code 2."""
-    assert result.returncode == 2, result.stderr
+def assert_one_line(result: subprocess.CompletedProcess[str], *words: str, code: int = 2) -> None:
+    """One line on stderr with the words, and this exit code."""
+    assert result.returncode == code, result.stderr
     assert len(result.stderr.splitlines()) == 1, result.stderr
     assert result.stderr.startswith("dragoman: ")
     assert all(word in result.stderr for word in words), result.stderr
@@ -149,7 +149,7 @@ def test_a_machine_that_has_no_room_for_threads_is_said_in_one_line(coffee: Path
         f"{sys.executable} -c '{START_A_THREAD}'",
     ):
         result = shell(f"ulimit -s {2**36}; {given}")  # no stack is so large
-        assert_one_line(result, "no more threads can be started")
+        assert_one_line(result, "no more threads can be started", code=75)
 
 
 INTERRUPT_AT_IMPORT = """

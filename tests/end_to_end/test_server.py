@@ -57,7 +57,7 @@ def process() -> Iterator[Process]:
         (["--port", "TAKEN"], ["TAKEN"]),
     ],
 )
-def test_what_cannot_be_served_is_said_and_exit_code_2(
+def test_what_cannot_be_served_is_said_in_a_word_and_an_exit_code(
     arguments: list[str], words: list[str]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -71,7 +71,7 @@ def test_what_cannot_be_served_is_said_and_exit_code_2(
             text=True,
             timeout=START_SECONDS,
         )
-    assert ended.returncode == 2
+    assert ended.returncode == (75 if "TAKEN" in arguments else 2)
     assert all(word.replace("TAKEN", port) in ended.stdout for word in words)
     assert "Traceback" not in ended.stdout
 
@@ -167,7 +167,7 @@ def test_a_start_that_fails_takes_no_connection_of_a_shared_port_and_says_not_th
     port, share = free_port(), ("--share-port", "true")
     with server(*share, "--one-process", "true", port=port) as good:
         good.wait_until_ready()
-        assert any("dragoman serves" in line for line in good.lines())
+        until(lambda: any("dragoman serves" in line for line in good.lines()))
         with server(*share, *wrong, port=port) as bad:
             while bad.popen.poll() is None:
                 translate_often(good, 8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import importlib.util
 import itertools
@@ -114,7 +115,9 @@ def _checked(name: str, result: int, function: object, arguments: object) -> int
     if result == _NO_MEMORY:
         raise MemoryError(f"memory ran out in {name}")
     if result == _NO_THREAD:
-        raise OSError("no more threads can be started")
+        error = OSError("no more threads can be started")
+        error.errno = errno.EAGAIN  # as the system says; the message stays without it
+        raise error
     if result == _OUT_OF_BOUNDS:
         raise ValueError(f"{name} got an argument that is out of bounds")
     raise RuntimeError(f"{name} failed")

@@ -62,9 +62,13 @@ def test_what_has_worked_is_tried_again_even_if_it_cannot_begin(tmp_path: Path) 
 
 
 def test_what_hangs_is_killed_also_when_it_is_to_end(tmp_path: Path) -> None:
-    with parent(str(tmp_path / "lives"), "2") as printed:
-        assert printed.readline() == "life 1\n"
-        assert printed.readline() == "life 2\n"
+    with process(str(tmp_path / "lives"), "2") as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == "life 1\n"
+        assert running.stdout.readline() == "life 2\n"
+        assert "hangs for 2 s: it is killed" in running.stderr.readline()
+        assert "has ended (signal 9, because it hangs for 2 s)" in running.stderr.readline()
 
 
 def test_what_is_stopped_together_with_its_parent_is_not_taken_to_hang(tmp_path: Path) -> None:
