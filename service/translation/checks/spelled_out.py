@@ -138,6 +138,8 @@ def has_spoken_numbers(text: str, language: str) -> bool:
         or " Komma " in text
         or "igsten " in text
         or "ehnten " in text
+        or "stündig" in text
+        or "wöchig" in text
     )
 
 

@@ -26,7 +26,7 @@ _ABBREVIATIONS = {
         theol tägl ungef urspr verh vermutl versch verw wahrsch wiss wöch z\.Hd zw zzgl österr
         Abs Bhf Bj Jhd?t? Ltg Msp Nds Pck Pkg Wfl geschl stv tgl
         Hbf Red Sek Stk durchschn insg lt voraussichtl
-        Bf Pers Stck Whg Zi gez Bio(?<=\d\s?Bio)
+        Bf Pers Stck Whg Zi gez (?:Bio|Wo)(?<=\d\s?\p{L}+)
         """,
     "en": r"""
         Lt\.Cdr Mgr Ms Phys approx appt attn avg chap dept eqs? est excl figs? govt incl max misc

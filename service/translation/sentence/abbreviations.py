@@ -85,6 +85,7 @@ _WORDS = {
         "Tab.": "Tabelle",
         "Tel.": "Telefon",
         "Tsd.": "tausend",
+        r"Wo(?<=\d\s?Wo).": "Wochen",
         "allg.": "allgemein",
         "bes.": "besonders",
         "bspw.": "beispielsweise",
@@ -303,7 +304,7 @@ def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:
     if language != "zh":
         yield from (Replacement(*one) for one in find_spelled_out(text, language, target))
     yield from (Replacement(*half) for half in find_halves(text, language))
-    yield from find_durations(text) if language == "en" else ()
+    yield from find_durations(text, language)
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
 
 

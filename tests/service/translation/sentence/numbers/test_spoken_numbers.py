@@ -75,6 +75,12 @@ def test_a_time_in_words_is_the_same_in_digits(language: str) -> None:
         ("de", "halb 8 Uhr, um halb zwei Uhr nachts", "7:30, um 1:30 nachts"),
         ("de", "fünf nach drei Jahren, ein halb leerer, deshalb acht, halb Acht", None),
         ("de", "anderthalb Stunden, zweieinhalb, Eineinhalb", "1,5 Stunden, 2,5, 1,5"),
+        (
+            "de",
+            "5-stündige, eine zweiwöchige Fahrt, 3-stündig",
+            "5 Stunden lange, eine zwei Wochen lange Fahrt, 3 Stunden lang",
+        ),
+        ("de", "halbstündig, 1-stündig, dreitägig, zweiwöchentlich, viertelstündige", None),
         ("zh", "两个半小时，一年半，三个半月，10公里半", "2.5小时，1.5年，3.5个月，10.5公里"),
         ("zh", "一年半载，三天半夜，一半，第三年半，十三年半", None),
     ],
