@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
+import heapq
 import logging
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -110,11 +112,13 @@ class FileStore:
         none, or nobody wants it any more."""
         if (file := self._open(name)) is None:
             return False
-        if not self._has_room(file.client, num_bytes + _BYTES_OF_ENTRY):
+        dropped = self._to_drop(file.client, num_bytes + _BYTES_OF_ENTRY)
+        if dropped is None:
             return False
         self._count(file, -1)
         self._files[name] = file = dataclasses.replace(file, num_bytes=num_bytes)
         self._count(file, 1)
+        await self._remove_all(dropped)
         return True
 
     async def finish(self, name: str, source: str) -> None:
@@ -127,9 +131,18 @@ class FileStore:
 
     def remove(self, name: str) -> None:
         """Forget a file, and cancel the work on it."""
-        file = self._files.pop(name, None)
         self._spool.remove(name)
-        if file is None:
+        self._forget(name)
+
+    async def _remove_all(self, names: Sequence[str]) -> None:
+        """Remove files; in a thread from the disk, because there may be thousands."""
+        for name in names:
+            self._forget(name)
+        if names:
+            await asyncio.to_thread(self._spool.remove, *names)
+
+    def _forget(self, name: str) -> None:
+        if (file := self._files.pop(name, None)) is None:
             return
         self._count(file, -1)
         if not file.has_ended:
@@ -153,7 +166,7 @@ class FileStore:
         self._spool.remove_sent(name)
         if file.state == "error":
             self._spool.remove_translated(name)
-        self._make_room()
+        self._drop_some()
 
     def _enter(self, file: StoredFile) -> None:
         self._files[file.name] = file
@@ -179,42 +192,52 @@ class FileStore:
                 return "own_full"
         return "taken"
 
-    def _has_room(self, client: str, num_bytes: int) -> bool:
-        """Make room for so many bytes of a client's translation, if it can be made."""
-        if num_bytes > self._bounds.max_bytes:
-            return False
-        _add(self._num_bytes, client, num_bytes)
-        has_room = self._make_room()
-        _add(self._num_bytes, client, -num_bytes)
-        return has_room
-
-    def _make_room(self) -> bool:
-        """Whether all translations have at most the bytes that they may have, after the clients
-        with the most have lost their oldest."""
-        left, dropped = self._num_bytes.copy(), list[str]()
-        while left.total() > self._bounds.max_bytes:
-            share = self._bounds.max_bytes / len(left)
-            larger = (client for client, num_bytes in left.most_common() if num_bytes > share)
-            oldest = (self._oldest(client, dropped) for client in larger)
-            if (file := next(filter(None, oldest), None)) is None:
-                return False  # and nothing is dropped
-            dropped.append(file.name)
-            _add(left, file.client, -(file.num_bytes + _BYTES_OF_ENTRY))
-        for name in dropped:
+    def _drop_some(self) -> None:
+        """Drop what has no room beside a file that has ended."""
+        for name in self._to_drop() or ():
             self.remove(name)
-        return True
 
-    def _oldest(self, client: str, dropped: Collection[str]) -> StoredFile | None:
-        """The client's first file that has ended and is not dropped."""
-        own = (file for file in self._files.values() if file.client == client and file.has_ended)
-        return next((file for file in own if file.name not in dropped), None)
+    def _to_drop(self, client: str = "", num_bytes: int = 0) -> list[str] | None:
+        """The files without which all translations have at most the bytes that they may have, also
+        with so many more of a client: the oldest of the clients with the most. None: there are not
+        enough."""
+        left, dropped = self._num_bytes.copy(), list[str]()
+        _add(left, client, num_bytes)
+        excess, losses = left.total() - self._bounds.max_bytes, self._losses(left)
+        while excess > 0:
+            if (file := next(losses, None)) is None:
+                return None
+            dropped.append(file.name)
+            excess -= file.num_bytes + _BYTES_OF_ENTRY
+        return dropped
+
+    def _losses(self, left: Counter[str]) -> Iterator[StoredFile]:
+        """The oldest file of the client with the most bytes, again and again, as long as that has
+        more than an equal share."""
+        ended, num_clients = self._ended(), len(left)
+        largest = [(-num_bytes, client) for client, num_bytes in left.items()]
+        heapq.heapify(largest)
+        while largest and -largest[0][0] * num_clients > self._bounds.max_bytes:
+            negative, client = heapq.heappop(largest)
+            if own := ended.get(client):
+                yield (file := own.popleft())
+                negative += file.num_bytes + _BYTES_OF_ENTRY
+                num_clients -= not negative
+                heapq.heappush(largest, (negative, client))
+
+    def _ended(self) -> dict[str, deque[StoredFile]]:
+        """The files of each client that have ended, in the order of their end."""
+        found: dict[str, deque[StoredFile]] = {}
+        for file in self._files.values():
+            if file.has_ended:
+                found.setdefault(file.client, deque()).append(file)
+        return found
 
     def _is_old(self, file: StoredFile) -> bool:
         return file.has_ended and self._clock() - file.changed_seconds > self._bounds.max_seconds
 
     async def _drop_old(self) -> None:
-        for name in [name for name, file in self._files.items() if self._is_old(file)]:
-            self.remove(name)
+        await self._remove_all([name for name, file in self._files.items() if self._is_old(file)])
 
     def _restore(self) -> None:
         """Take over what is in the directory. Nobody works on its files any more."""
@@ -224,7 +247,7 @@ class FileStore:
             self._enter(dataclasses.replace(file, changed_seconds=changed))
             if not file.has_ended:
                 self.fail(file.name, *FILE_LOST)
-        self._make_room()
+        self._drop_some()
 
     def _recorded(self, file: StoredFile) -> bool:
         """Whether the file's record could be written, without an address."""

@@ -103,9 +103,10 @@ class Spool:
     def remove_translated(self, name: str) -> None:
         self._remove(name, _TRANSLATED)
 
-    def remove(self, name: str) -> None:
-        for suffix in (_SENT, _TRANSLATED, _RECORD):
-            self._remove(name, suffix)
+    def remove(self, *names: str) -> None:
+        for name in names:
+            for suffix in (_SENT, _TRANSLATED, _RECORD):
+                self._remove(name, suffix)
 
     def _remove(self, name: str, suffix: str) -> None:
         with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ import itertools
 import os
 import shutil
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Coroutine
@@ -148,6 +149,38 @@ async def test_who_has_at_most_an_equal_share_loses_nothing_to_others(
             is_kept = [is_there for one in names for is_there in kept[one]]
             total = sum(size for size, is_there in zip(sizes, is_kept, strict=True) if is_there)
             assert total <= max_bytes
+
+
+@pytest.mark.parametrize("num_files", [20, 200])
+@pytest.mark.parametrize("is_expiry", [False, True])
+async def test_dropping_many_files_takes_linear_time_and_leaves_the_disk_to_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_files: int, is_expiry: bool
+) -> None:
+    now, reads, threads = [0.0], Counter[str](), set[int]()
+    store = store_in(tmp_path, num_files * ENTRY_BYTES, now)
+    names = [await translated(store, 0) for _ in range(num_files)]
+    file = sent()
+    await store.add(file)
+    has_ended, remove = StoredFile.has_ended.fget, Spool.remove
+
+    def read(one: StoredFile) -> Any:
+        reads[one.name] += 1
+        return has_ended(one)  # type: ignore[misc]
+
+    def removed(spool: Spool, *names: str) -> None:
+        threads.add(threading.get_ident())
+        remove(spool, *names)
+
+    monkeypatch.setattr(StoredFile, "has_ended", property(read))
+    monkeypatch.setattr(Spool, "remove", removed)
+    if is_expiry:
+        now[0] = 601
+        await store._drop_old()
+    else:
+        assert await store.keep(file.name, (num_files - 2) * ENTRY_BYTES)
+    assert len(await asyncio.to_thread(os.listdir, tmp_path)) == (1 if is_expiry else 2)
+    assert threads and threading.get_ident() not in threads
+    assert max(reads[str(name)] for name in names) <= 5
 
 
 async def test_a_client_cannot_take_all_the_room(tmp_path: Path) -> None:
