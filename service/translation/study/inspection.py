@@ -7,6 +7,7 @@ import asyncio
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -53,7 +54,8 @@ class Inspector:
     def __init__(self, model: InspectedModel, tokenizer: Tokenizer, max_target_tokens: int) -> None:
         self._model, self._tokenizer = model, tokenizer
         self._max_target_tokens = max_target_tokens
-        self._turn = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, "inspection")
+        """One, which goes on when its client has left, and only then begins with the next."""
         self._num_waiting = 0
 
     def require_possible(self, wanted: Inspection, sentences: Sequence[SourceSentence]) -> None:
@@ -139,8 +141,7 @@ class Inspector:
             raise Overloaded("too many requests for attention or search wait; try again later")
         self._num_waiting += 1
         try:
-            async with self._turn:
-                return await asyncio.to_thread(compute)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, compute)
         except CheckpointError as error:
             raise NotReady("the files of the model, which this reads, have changed") from error
         finally:

@@ -3,6 +3,7 @@ search, of one sentence, within bounds."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,8 +17,16 @@ from model.decoding.sentence import AttentionTables
 from service.app import create_app
 from service.settings import Settings
 from service.translation.study import inspection
-from service.translation.study.inspection import InspectedModel
-from tests.service.fakes import FAKE_CONFIG, FakeRunner, fake_attention, fake_model, fake_search
+from service.translation.study.inspection import InspectedModel, Inspector
+from tests.service.fakes import (
+    FAKE_CONFIG,
+    FakeRunner,
+    FakeTokenizer,
+    eventually,
+    fake_attention,
+    fake_model,
+    fake_search,
+)
 from tests.service.http.clients import EVENTS, FIELDS, by_events, by_json
 
 BODY = {**FIELDS, "q": "Hi", "details": "attention"}
@@ -110,6 +119,28 @@ def test_many_that_ask_wait_for_each_other_and_the_rest_are_refused() -> None:
         statuses = sorted(future.result().status_code for future in asked)
         assert statuses == [200] * 16 + [503] * 4
         assert client.post("/translate", json=BODY).status_code == 200
+
+
+async def test_one_is_computed_at_a_time_though_clients_leave() -> None:
+    gate, running, most = threading.Event(), [0], [0]
+
+    def compute() -> None:
+        running[0] += 1
+        most[0] = max(most[0], running[0])
+        gate.wait(timeout=60)
+        running[0] -= 1
+
+    inspector = Inspector(InspectedModel(FAKE_CONFIG, None, None), FakeTokenizer(), 10)
+    for _ in range(4):
+        left = asyncio.create_task(inspector._compute(compute))
+        await eventually(lambda: bool(running[0]))
+        left.cancel()
+        await asyncio.wait({left})
+    stays = asyncio.create_task(inspector._compute(compute))
+    await asyncio.sleep(0)
+    gate.set()
+    await stays
+    assert (running, most) == ([0], [1])
 
 
 def test_the_steps_of_a_search_have_the_texts_of_their_tokens(
