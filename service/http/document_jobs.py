@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import functools
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -105,7 +105,7 @@ class DocumentJobs:
         file = StoredFile(_download_name(work, found), found.media_type, *whose, num_bytes)
         try:
             await self._take_room(file)
-            await asyncio.to_thread(self._spool.write_sent, file.name, work.content)
+            await _written(self._spool.write_sent, file.name, work.content)
         except BaseException as error:
             self._files.remove(file.name)
             raise _no_room(error) if isinstance(error, OSError) else error from None
@@ -203,7 +203,7 @@ class DocumentJobs:
         if not await self._files.keep(name, len(done.content)):
             raise await self._why_not_kept(name)
         try:
-            await asyncio.to_thread(self._spool.write_translated, name, done.content)
+            await _written(self._spool.write_translated, name, done.content)
         except OSError as error:
             raise _no_room(error) from error
         return done.source
@@ -251,6 +251,18 @@ class DocumentJobs:
             waiting.set_result(language)
         else:
             waiting.set_exception(failure)
+
+
+async def _written(write: Callable[[str, bytes], None], name: str, content: bytes) -> None:
+    """Write in a thread. Who is cancelled meanwhile goes on when it is written, and can remove it.
+    Raises OSError."""
+    writing = asyncio.ensure_future(asyncio.to_thread(write, name, content))
+    try:
+        await asyncio.shield(writing)
+    finally:
+        while not writing.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({writing})
 
 
 def _download_name(work: FileJob, found: FileFormat) -> str:

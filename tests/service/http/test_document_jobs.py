@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from service.app import create_app, drain
 from service.commons.file_store import FILE_LOST
+from service.commons.spool import Spool
 from service.settings import Settings
 from service.settings.startup import StartupError
 from service.stores.api_key import KeyOptions
@@ -120,6 +122,32 @@ def test_a_file_that_is_removed_before_its_work_begins_ends(
         send(client)
         until(lambda: server.count('dragoman_documents_total{outcome="cancelled"}') == 1)
         assert documents.num_open == 0
+
+
+@pytest.mark.parametrize("num_cancelled", range(3))
+def test_a_translation_that_is_being_written_goes_with_its_file(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, num_cancelled: int
+) -> None:
+    """Also if the work on it is cancelled more than once."""
+    begun, gate, write = threading.Event(), threading.Event(), Spool.write_translated
+
+    def slow(spool: Spool, name: str, content: bytes) -> None:
+        begun.set()
+        assert gate.wait(60)
+        write(spool, name, content)
+
+    monkeypatch.setattr(Spool, "write_translated", slow)
+    with serving(FakeRunner(), directory) as (server, client):
+        documents, name = server.app.state.server.documents, send(client)
+        assert begun.wait(60)
+        assert client.delete(f"/documents/{name}").status_code == 204
+        for _ in range(num_cancelled):
+            server.loop.call_soon_threadsafe(documents._queue.cancel, name)
+            client.get("/health/live")
+        assert documents.num_open == 1
+        gate.set()
+        until(lambda: documents.num_open == 0)
+        assert {path.name for path in directory.iterdir()} == {"lock"}
 
 
 def test_a_request_for_a_file_that_is_lost_meanwhile_is_told_so(directory: Path) -> None:
