@@ -1,5 +1,6 @@
 // Checks of what a caller gives the library: no number in it makes the library read or write outside
-// of the caller's arrays and its own, as long as each array is as large as its arguments say.
+// of the caller's arrays and its own, as long as each array is as large as its arguments say. Only the
+// tables of `Utf8`, as large as a vocabulary and read at every step, are taken as they are.
 #pragma once
 
 #include <cstdint>
