@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import tomllib
 from collections.abc import Iterator
 
 import regex
@@ -24,7 +24,12 @@ _SHOWN = regex.compile(
     regex.X | regex.IGNORECASE,
 )
 """The keys of texts that readers see."""
-_TOML = regex.compile(r'(?m)^[ \t]*+(?P<key>[\w-]++)[ \t]*+=[ \t]*+(?P<value>"(?:[^"\\\n]|\\.)*+")')
+_TOML = regex.compile(
+    r"""(?m)^[ \t]*+(?P<key>[\w-]++)[ \t]*+=[ \t]*+(?P<value>
+    \"{3}(?:[^"\\]++|\\[\s\S]|"(?!""))*+\"{3,5}|'{3}(?:[^']++|'(?!''))*+'{3,5}
+    |"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')""",
+    regex.X,
+)
 
 
 def front_matter_end(text: str) -> int:
@@ -58,10 +63,15 @@ def yaml_places(text: str, keys: regex.Pattern[str]) -> list[Place]:
 
 def _toml_places(text: str) -> Iterator[Place]:
     for value in _TOML.finditer(text):
-        if _SHOWN.fullmatch(value["key"]):
-            try:
-                read = json.loads(value["value"])
-            except ValueError:
-                continue
-            if is_worded(read):
-                yield Place(*value.span("value"), Segment(read), double)
+        read = _toml_value(value["value"]) if _SHOWN.fullmatch(value["key"]) else ""
+        if is_worded(read):
+            yield Place(*value.span("value"), Segment(read, "text", "nonewlines"), double)
+
+
+def _toml_value(written: str) -> str:
+    """The string that is written so; none of what is not valid."""
+    try:
+        read = tomllib.loads(f"value = {written}")["value"]
+    except tomllib.TOMLDecodeError:
+        return ""
+    return read if isinstance(read, str) else ""

@@ -32,6 +32,9 @@ _PROPERTIES = regex.compile(r"(?:[&!]\S*+\s++)*+")
 _DIRECTIVE = regex.compile(r"%[-0^#_]*+[A-Za-z]")
 """A part of a date's format."""
 _BLOCK = regex.compile(r"[|>][^\n\r]*+(?:[ \t]*+(?:\r\n|\n|\r))*+(?P<space>\x20*+)")
+_SYMBOLS = regex.compile(r"(?<=:[ \t]\[)(?:[ \t]*+:\w++[ \t]*+,?)++(?=[ \t]*+\])")
+"""As in `order: [ :year, :month ]`."""
+_MOST_SHOWN = 60
 _ORDER = ["date", "order"]
 """The keys of Rails' order of year, month and day, which are names of a program."""
 
@@ -39,13 +42,32 @@ _ORDER = ["date", "order"]
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """Values that are strings. The only key at the top becomes the target if it is the source."""
     decoded = decode_unicode(content)
-    reader = YamlReader(decoded.text)
     try:
-        places = list(reader.places())
+        reader, places = _read(decoded.text)
+    except yaml.YAMLError:
+        reader, places = _read_without_symbols(decoded.text)
+    return TextFile(decoded, places, _language_edits(reader.top_keys, options))
+
+
+def _read(text: str) -> tuple[YamlReader, list[Place]]:
+    """Raises YAMLError."""
+    reader = YamlReader(text)
+    return reader, list(reader.places())
+
+
+def _read_without_symbols(text: str) -> tuple[YamlReader, list[Place]]:
+    """Without Ruby's symbols in brackets, which only Ruby reads. Raises InvalidDocument."""
+    try:
+        return _read(_SYMBOLS.sub(lambda found: " " * len(found[0]), text))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise invalid("YAML", f"line {mark.line + 1}" if mark else error) from None
-    return TextFile(decoded, places, _language_edits(reader.top_keys, options))
+        raise invalid("YAML", _place_of(mark, text) if mark else error) from None
+
+
+def _place_of(mark: yaml.Mark, text: str) -> str:
+    """Which line an error is in, and what stands there."""
+    found = text[mark.index :].partition("\n")[0].strip()[:_MOST_SHOWN]
+    return f"line {mark.line + 1}, at {found!r}" if found else f"line {mark.line + 1}"
 
 
 def _language_edits(keys: Sequence[Edit], options: FileOptions) -> Iterator[Edit]:

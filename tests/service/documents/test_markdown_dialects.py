@@ -24,6 +24,9 @@ FRONT_MATTER = {
     '+++\ntitle = "one \\"two\\""\nlayout = "a b"\n+++\n': (
         '+++\ntitle = "ONE \\"TWO\\""\nlayout = "a b"\n+++\n'
     ),
+    "+++\ntitle = 'one \"a\\'\nsummary = '''\none\ntwo'''\n\ntext = \"\"\"one\"\"\" #\n+++\n": (
+        '+++\ntitle = "ONE \\"A\\\\"\nsummary = "ONE\\nTWO"\n\ntext = "ONE" #\n+++\n'
+    ),
     "---\ntitle: [{{ one\n---\ntwo\n": "---\ntitle: [{{ one\n---\nTWO\n",
     "---\ntitle: get-started\nlink: a\n---\n": "---\ntitle: get-started\nlink: a\n---\n",
 }

@@ -80,6 +80,12 @@ def test_values_of_programs_stay(value: str) -> None:
     assert texts_of("a.yaml", f"a: &a\nb: {value}\n".encode()) == []
 
 
+def test_symbols_in_brackets_stay() -> None:
+    text = "a: one\nb: [ :year, :month ]\nc:\n  d: [:e]\n  f: [two]\n"
+    expected = text.replace("one", "ONE").replace("two", "TWO")
+    assert translated("a.yml", text.encode()).decode() == expected
+
+
 def test_translations_that_would_be_no_strings_are_quoted() -> None:
     parsed = parse_file(b"a: One\nb: {c: Two}\nd: Three\n", "a.yml", OPTIONS)
     done = parsed.write(["Nein", "Eins, zwei", "42"])
@@ -123,6 +129,7 @@ def test_aliases_are_not_expanded() -> None:
     [
         (b"a: b\n\tc: d\n", "line 2"),
         (b"a: 'b\n", "YAML: line 2"),
+        (b"a:\n  b: [c, :d, e]\n", "line 2, at ':d, e]'"),
         (b"a: \x07\n", "YAML"),
         (b"[" * 100_000, "YAML"),
         (b"- " * 100_000, "YAML"),
