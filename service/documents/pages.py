@@ -13,6 +13,7 @@ import regex
 
 from service.documents.archive import Archive, ArchiveFile, properties_of
 from service.documents.encodings import marked_utf_8
+from service.documents.locales import locale_of
 from service.documents.segments import (
     DecodedText,
     Edit,
@@ -31,6 +32,12 @@ _SEGMENT_CHARACTERS = 2000
 _LANGUAGE = regex.compile(r"""(?<=\s(?:xml:)?lang\s*=\s*["']?)[a-z][\w-]*+""", regex.IGNORECASE)
 _BODY_LANGUAGE = regex.compile(
     r"""(?<=<body\s(?:[^<>]*\s)?lang\s*=\s*["']?)[a-z][\w-]*+""", regex.IGNORECASE
+)
+_META_LANGUAGE = regex.compile(
+    r"""<meta\s(?=(?:[^<>]*?\s)?(?:http-equiv\s*+=\s*+["']?content-language
+        |property\s*+=\s*+["']?(?P<locale>og:locale))["'\s/>])
+        (?:[^<>]*?\s)?content\s*+=\s*+["']?\K[a-z][\w-]*+(?=["'\s/>])""",
+    regex.IGNORECASE | regex.X,
 )
 _CHARSET = regex.compile(
     r"""(?<=<(?:meta\s[^<>]*?charset|\?xml\s[^<>]*?encoding)\s*=\s*["']?)[\w.:-]++""",
@@ -119,7 +126,7 @@ def _languages(source: str, root: Token, options: FileOptions) -> list[Edit]:
 
 def page(decoded: DecodedText, options: FileOptions) -> TextFile:
     """A page of HTML or XHTML. Its segments are blocks, or neighbouring ones together, after the
-    tag that says the language; Word says it in the body's."""
+    tag that says the language; others say it in the body's, or in elements of the head."""
     source = decoded.text
     tokens = list(scan(source))
     root = next((token for token in tokens if token.kind is Kind.START), None)
@@ -127,12 +134,21 @@ def page(decoded: DecodedText, options: FileOptions) -> TextFile:
     if root is not None and root.name == "html":
         start = root.end
         edits = _languages(source, root, options)
-    write = functools.partial(_BODY_LANGUAGE.sub, options.target)
+    write = functools.partial(_with_language, options.target)
     places = [
         Place(*cut, Segment(source[slice(*cut)], "html"), write)
         for cut in cuts(source, tokens, start)
     ]
     return TextFile(decoded, places, edits)
+
+
+def _with_language(target: str, text: str) -> str:
+    """A part of a page that says to be in the target."""
+
+    def marked(found: regex.Match[str]) -> str:
+        return locale_of(target).replace("-", "_") if found["locale"] else target
+
+    return _META_LANGUAGE.sub(marked, _BODY_LANGUAGE.sub(target, text))
 
 
 def cuts(source: str, tokens: Sequence[Token], start: int = 0) -> Iterator[tuple[int, int]]:

@@ -15,6 +15,7 @@ import regex
 from service.documents.cue_layout import CueLayout
 from service.documents.segments import (
     DecodedText,
+    Edit,
     FileOptions,
     Place,
     Segment,
@@ -36,6 +37,10 @@ _VTT_ARROW = regex.compile(rf"{_NUMBER}(?<![^\n\r])(?=[^\n\r]*-->)")
 """Where the line with a cue's times begins, which ends the cue before, after the cue's number."""
 _BLOCK = regex.compile(rf"(?<![^\n\r])(?:[^\n\r]++{_LINE_END})++")
 _KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?=[ \t\n\r]|\Z)")
+_LANGUAGE = regex.compile(
+    rf"WEBVTT[^\n\r]*+{_LINE_END}(?:(?!Language:)[^\n\r]++{_LINE_END})*+"
+    r"Language:[ \t]*+(?P<code>[\w-]++)"
+)
 _TAG = regex.compile(r"<[^<>]*+>|\{\\[^{}]*+\}")
 _STANDS_ALONE = regex.compile(rf"\s*+(?:{_TAG.pattern})*+\s*+[-–—♪\[(（【［]")
 _TITLE = regex.compile(r"\P{L}*+(?:\p{Lu}\P{L}*+){4,}+")
@@ -76,7 +81,9 @@ def parse_vtt(content: bytes, options: FileOptions) -> TextFile:
     blocks = (match.span() for match in _BLOCK.finditer(text))
     read = (span for span in blocks if not _KEPT_BLOCK.match(text, span[0]))
     cues = [cue for span in read for cue in _cues(text, *span, _VTT_ARROW)]
-    return subtitle_file(decoded, cues, options.target, is_escaped=True)
+    file = subtitle_file(decoded, cues, options.target, is_escaped=True)
+    language = _LANGUAGE.match(text)
+    return file.with_edits([Edit(*language.span("code"), options.target)] if language else [])
 
 
 def subtitle_file(

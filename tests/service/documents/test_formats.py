@@ -480,3 +480,32 @@ def test_parts_are_found_by_their_types() -> None:
     names = ["Word/Main%20One.xml", "any/head.xml", "word/document.xml"]
     content = archive({"[Content_Types].xml": types.encode(), **dict.fromkeys(names, part)})
     assert texts_of("a.docx", content) == ["a", "a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        (
+            "a.html",
+            '<html lang=en><meta http-equiv="Content-Language" content="en-US"><p>one</p>',
+            '<html lang=de><meta http-equiv="Content-Language" content="de"><p>ONE</p>',
+        ),
+        (
+            "a.html",
+            "<meta content='en_US' property=og:locale><meta content=en_GB name=x><p>one",
+            "<meta content='de_DE' property=og:locale><meta content=en_GB name=x><p>ONE",
+        ),
+        (
+            "a.vtt",
+            "WEBVTT - a\nKind: captions\nLanguage: en\n\n00:01.000 --> 00:02.000\none\n",
+            "WEBVTT - a\nKind: captions\nLanguage: de\n\n00:01.000 --> 00:02.000\nONE\n",
+        ),
+        (
+            "a.vtt",
+            "WEBVTT\n\n00:01.000 --> 00:02.000\nLanguage: one\n",
+            "WEBVTT\n\n00:01.000 --> 00:02.000\nLANGUAGE: ONE\n",
+        ),
+    ],
+)
+def test_marks_of_a_files_language_follow_the_target(name: str, before: str, after: str) -> None:
+    assert translated(name, before.encode()).decode() == after
