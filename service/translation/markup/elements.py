@@ -64,7 +64,9 @@ _KEEPS = regex.compile(
     r"""|\sclass\s*+=\s*+(?:"[^"]*?\bnotranslate\b|'[^']*?\bnotranslate\b|notranslate(?=[\s/>]))""",
     regex.IGNORECASE,
 )
-
+_TRANSLATES = regex.compile(
+    r"""\stranslate\s*+=\s*+(?:"yes"|'yes'|yes(?=[\s/>]))""", regex.IGNORECASE
+)
 _LANGUAGE = regex.compile(r"""\s(?:xml:)?lang\s*+=\s*+["']?([A-Za-z-]++)""", regex.IGNORECASE)
 _TRADITIONAL = frozenset({"hant", "tw", "hk", "mo", "zt"})
 
@@ -94,6 +96,14 @@ def keeps_content(source: str, tag: Token) -> bool:
 def keeps_itself(source: str, tag: Token) -> bool:
     """Whether this start tag says that its element is not translated, attributes included."""
     return _KEEPS.search(source, tag.start, tag.end) is not None
+
+
+def translated_again(source: str, tokens: Sequence[Token]) -> list[int]:
+    """The start tags of elements that say that they are translated, in order."""
+    if _TRANSLATES.search(source) is None:
+        return []
+    starts = ((n, one) for n, one in enumerate(tokens) if one.kind is Kind.START)
+    return [n for n, one in starts if _TRANSLATES.search(source, one.start, one.end)]
 
 
 def is_in(source: str, tag: Token, language: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import html
 import html.entities
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from service.translation.markup.elements import (
     keeps_itself,
     list_links,
     pair_tags,
+    translated_again,
 )
 from service.translation.markup.flow import CONTENT_ESCAPES, FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token, scan
@@ -99,6 +101,8 @@ class _Page:
         self._list_links = list_links(source, self._tokens, self._partners)
         self._inline = inline_names(source, self._tokens)
         self._in_sentence: set[int] = set()
+        self._again = translated_again(source, self._tokens)
+        self._ends: list[tuple[int, bool]] = []
         self._parts: list[str | Flow] = []
         self._flow = FlowBuilder(CONTENT_ESCAPES, find)
 
@@ -112,7 +116,10 @@ class _Page:
     def _handle(self, index: int) -> int:
         """Handle one token, or a whole element that is kept; return the index after it."""
         token = self._tokens[index]
-        if token.kind is Kind.TEXT:
+        if self._again and self._stays(index):
+            self._end_flow()
+            self._keep_string(self._written(token))
+        elif token.kind is Kind.TEXT:
             self._add_paragraphs(self._written(token))
         elif token.kind is Kind.OTHER:
             self._flow.add_tag((self._written(token),), index, None)
@@ -131,6 +138,19 @@ class _Page:
         else:
             self._add_tag(index)
         return index + 1
+
+    def _stays(self, index: int) -> bool:
+        """Whether a token is of an element that stays but for others inside, and not in those."""
+        while self._ends and self._ends[-1][0] <= index:
+            self._ends.pop()
+        stays = bool(self._ends) and self._ends[-1][1]
+        end, following = self._partners.get(index, index), bisect.bisect(self._again, index)
+        if stays and self._again[following - 1 : following] == [index] and end > index:
+            self._ends.append((end, False))
+        elif not stays and keeps_itself(self._source, self._tokens[index]):
+            stays = following < len(self._again) and self._again[following] < end
+            self._ends += [(end, True)] if stays else []
+        return stays
 
     def _written(self, token: Token) -> str:
         return self._source[token.start : token.end]

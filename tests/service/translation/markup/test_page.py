@@ -22,7 +22,15 @@ PAGES = st.lists(
     st.sampled_from(
         [
             *("<p>", "</p>", "<b>", "</b>", "<i>", "</i>", "<a href='x'>", "</a>", "<br>"),
-            *("<code>", "</code>", "<span translate=no>", "</span>", "<pre>", "</pre>"),
+            *(
+                "<code>",
+                "</code>",
+                "<span translate=no>",
+                "</span>",
+                "<b translate=yes>",
+                "<pre>",
+                "</pre>",
+            ),
             *("<x1>", "</x1>", "<p title=Hi>", "<img alt='c d'>", "<!-- a -->"),
             *("&amp;", "&nbsp;", "&nbsp", "&#65;", "&foo;", "&#0;", "&", "  \n", MARK, "\ufffd"),
             *("<sub>", "</sub>", "<sup>", "</sup>", "H", "2", "st", "+"),
@@ -136,6 +144,16 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
         ("Save it. <button>ok</button> now", ["Save it.", "ok", "now"]),
         ("a <button><div>b</div></button> c", ["a", "b", "c"]),
         ("in <ruby>北<rp>(</rp><rt>a</rt><rp>)</rp>京<rt>b</rt></ruby>的", ["in 北京的"]),
+        ("<p translate=no>a <b translate=yes>b <i>c</i></b> d</p> e", ["b c", "e"]),
+        (
+            "<div class=notranslate>a<p translate='yes'>b <i translate=no>c</i> d</p>e</div>",
+            [f"b {MARK} d"],
+        ),
+        (
+            "<p translate=no>a <b translate=yes>b <i class=notranslate>c "
+            "<u translate=yes>d</u></i></b> e</p>",
+            ["b", "d"],
+        ),
         ("<ruby>漢<rt>a<rt>b</ruby> it", ["漢 it"]),
     ],
 )
