@@ -31,11 +31,14 @@ _KEPT = {
     "label": regex.compile(r"\\@ref\([^()\n]++\)|\(ref:[\w-]++\)"),
     "include": regex.compile(r"(?i)\[!(?:code[\w#+-]*+|include) ?\[[^\[\]\n]*+\]\([^()\n]*+\)\]"),
     "role": regex.compile(r"\{[A-Za-z][\w:.+-]*+\}(?:`[^`\n]++`(?!`)|``[^\n]*?[^`\n]``(?!`))"),
+    "comment": regex.compile(r"\{>>(?:(?!<<\})[^\n]){1,400}+<<\}"),
+    "kept": regex.compile(r"\{~~(?:(?!~~\})[^\n]){1,400}+~~\}"),
     "attributes": regex.compile(ATTRIBUTES),
     "space": regex.compile(rf"(?:[{_SPACES}]|&(?:nbsp|ensp|emsp|thinsp|#160|#[xX]0*[aA]0);)++"),
 }
 """What stays, by the names of its tokens."""
 _PAIRS = {
+    "critic": regex.compile(r"\{(\+\+|--|==)(?P<text>(?!\s)(?:(?!\1\})[^\n]){1,400}+(?<!\s))\1\}"),
     "mark": regex.compile(r"(==|\^\^)(?P<text>(?![=^\s])(?:(?!\1)[^\n])++(?<![=^\s]))\1(?![=^])"),
     "wikilink": regex.compile(r"\[\[[^\[\]|\n]++\|(?P<text>[^\[\]\n]++)\]\]"),
 }

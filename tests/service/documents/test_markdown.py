@@ -47,6 +47,8 @@ PARTS = {
     "[a `b`][there] x[i][j] [a][b](c)": "[A `b`][there] X[I][J] [A][B](c)",
     "5&nbsp;km \u00a0a&nbsp;&nbsp; b\u202fc": "5&nbsp;KM \u00a0A&nbsp;&nbsp; B\u202fC",
     "a <kbd>Ctrl *a*</kbd> <b translate=no>c</b>": "A <kbd>Ctrl *a*</kbd> <b translate=no>c</b>",
+    "a {++b *c*++} {--d--} {==e==}{>>f g<<} h": "A {++B *C*++} {--D--} {==E==}{>>f g<<} H",
+    "a {>>b c<<} d {~~e~>f~~} g": "A {>>b c<<} D {~~e~>f~~} G",
     "text {.note}": "TEXT {.note}",
     "text ^block-id": "TEXT ^block-id",
 }
