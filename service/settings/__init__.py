@@ -288,7 +288,7 @@ class Settings(_Described):
 
     @model_validator(mode="after")
     def _ports_must_differ(self) -> Self:
-        if self.port == self.metrics_port:
+        if self.port == self.metrics_port and self.host == self.metrics_host:
             raise ValueError(f"metrics_port must not be port ({self.port})")
         return self
 

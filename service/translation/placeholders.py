@@ -81,12 +81,12 @@ _DELIMITED = regex.compile(
     |(?:(?<![\p{Latin}\d_.,/(-])\d{1,4}[a-z]?|[一二三四五六七八九十百条])\K
         (?!\(\d++\)(?!\())(?:\((?:\d{1,3}|[a-zA-Z]|[ivx]{2,5})\))++(?![\p{Latin}\d_(])
     |(?<![\p{Latin}\d_-])(?:(?:[A-Z]{4}-){2,}[A-Z]{4}|(?:[A-Z]{5}-){2,}[A-Z]{5})(?![\p{Latin}\d_-])
-    |(?<![\p{Latin}\d_-])(?:
+    |(?<![\p{Latin}\d_$@\#%&/\\.-])(?:
         (?<=\b(?:BIC|SWIFT)(?:[ -]?[Cc]ode)?:?\ )[A-Z]{6}[A-Z\d]{2}(?:[A-Z\d]{3})?
         |(?<=(?i:code|passwor[dt]|reference)(?::|\ is|\ ist)?\ )[A-Z]{6,}|[B-DF-HJ-NP-TV-XZ]{6,}
         |(?!MON|TUE|WED|THU|FRI|SAT|SUN|THE|AND|FOR|UND|VON|BIS)[A-Z]{3}
             (?=\ \d{1,3}(?::\d\d|\ ?[-–:]\ ?\d{1,3})(?!\d))
-        |(?<=\d\ ?[-–:]\ ?\d{1,3}\ )[A-Z]{3})(?![\p{Latin}\d_-])
+        |(?<=\d\ ?[-–:]\ ?\d{1,3}\ )[A-Z]{3})(?![\p{Latin}\d_\#%-])
     # the number of a decree, feet and inches, sections, postcodes: 5'11" 14" §6.9 SW1A 2AA NY 10016
     |(?<![\p{Latin}\d_.,])\d{1,2}['′]\ ?\d{1,2}(?:["″”]|'')(?!\w)
     |(?<![\p{Latin}\d_.,/])(?:\d{1,3}(?:\.\d{1,2})?|(?:\d{1,2}[\ -])?\d{1,2}/\d{1,2})

@@ -296,12 +296,12 @@ def _scale_after(text: str, end: int) -> _Scale | None:
     if match is None:
         return None
     word = match[1].lower()
+    if match[1] == "Billion":  # of English and of German
+        return _Scale([10**9, 10**12], is_certain=True)
     if (value := ABBREVIATED_SCALES.get(word)) is not None:
         return _Scale([value], is_certain=True)
     if word[-1] in _MYRIADS:
         return _Scale([math.prod(SCALES[char] for char in word)], is_certain=True)
-    if word == "billion":
-        return _Scale([10**9, 10**12], is_certain=True)
     value = SCALES.get(word) or (LETTER_SCALES.get(word) if text[end].isalpha() else None)
     return None if value is None else _Scale([value], is_certain=word in _CERTAIN_SCALES)
 

@@ -31,7 +31,8 @@ _CONTINUATION = regex.compile(r"[!?;:,！？；：，、。\p{Pe}”’]|»(?=[\
 """What no part begins with, such as French marks, which have a space before them."""
 _GRAPHEME = regex.compile(r"\X")
 _GRAPHEME_WINDOW = 64
-_LAST_LETTER = regex.compile(r"(?r)\p{L}")
+_LETTER_OR_DIGIT = regex.compile(r"(?r)\p{L}|\d")
+_LETTER = regex.compile(r"(?r)\p{L}")
 _NEAR_ENOUGH = 0.9
 _MAX_TRIES = 16
 _MAX_GROWTH = 4
@@ -43,7 +44,7 @@ def split_to_fit(text: str, max_tokens: int, count_tokens: CountTokens) -> Itera
     White space around a part does not count. A single code point that does not fit is its own part.
     """
     start, size = 0, max_tokens
-    last = found.start() if (found := _LAST_LETTER.search(text)) else 0
+    last = _letter_before_number(text)
     while start < len(text):
         size = _longest_fitting(text, start, size, max_tokens, count_tokens)
         end = _best_boundary(text, start, start + size, last)
@@ -51,6 +52,13 @@ def split_to_fit(text: str, max_tokens: int, count_tokens: CountTokens) -> Itera
             end = start + size
         yield text[start:end]
         start = end
+
+
+def _letter_before_number(text: str) -> int:
+    """Where the last letter is if the text ends with a number, which needs a word; otherwise 0."""
+    last = _LETTER_OR_DIGIT.search(text)
+    found = _LETTER.search(text) if last and last.group().isdecimal() else None
+    return found.start() if found else 0
 
 
 def _fits(text: str, max_tokens: int, count_tokens: CountTokens) -> bool:

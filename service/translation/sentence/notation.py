@@ -22,7 +22,10 @@ _NUMBER = regex.compile(
     r"|[\s-](?:million|billion|trillion|EUR|USD|GBP|CHF)\b)?"
 )
 _ANY = r"\d{1,9}(?:[.,]\d{1,9}){1,3}"
-_JOINT = r"\s?(?:\p{L}{1,4}|⟦\d\d?⟧)?(?:\s?[-–—×x;,/]\s?|\s(?:to|and|or|by|bis|und|oder|mal|x)\s)"
+_JOINT = (
+    r"\s?(?:\p{L}{1,4}|⟦\d\d?⟧)?"
+    r"(?:\s?(?:[-–—×x;/]|(?<=[\p{L}⟧]),)\s?|\s(?:to|and|or|by|bis|und|oder|mal|x)\s)"
+)
 _JOINED = regex.compile(
     rf"(?<![\p{{L}}\d.,:/_#]|[\p{{L}}\d]-){_ANY}(?:{_JOINT}{_ANY}){{1,9}}+(?![.,]?\d)"
 )

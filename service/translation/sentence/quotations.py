@@ -18,11 +18,12 @@ _USUAL = {"de": "„“", "zh": "“”", "zh-Hant": "「」", "en": "“”"}
 
 @dataclass(frozen=True)
 class Quotations:
-    """The stage of a sentence with quotations: the text as it is, and how many marks it has."""
+    """The stage of a sentence with quotations: the text as it is, how many marks it has, and a
+    pair of those for its translation."""
 
     text: str
-    _target: str
     _count: int
+    _usual: str
 
     def leave(self, draft: Draft) -> Draft:
         """The translation. If it has as many marks, but not in pairs, they are the usual ones."""
@@ -30,17 +31,18 @@ class Quotations:
         written = "".join(mark[0] for mark in marks)
         if len(marks) != self._count or _are_paired(written):
             return draft
-        usual = itertools.cycle(_USUAL[self._target])
+        usual = itertools.cycle(self._usual)
         news = [Replacement(mark.start(), mark.end(), next(usual)) for mark in marks]
         return draft.replaced(Replaced(draft.text, news))
 
 
 def enter_quotations(text: str, target: str) -> Quotations | None:
-    """The stage of a sentence; None without pairs of marks, or if the usual ones are not known."""
+    """The stage of a sentence; None without pairs of marks, or if the target's are not known.
+    Straight ones stay so."""
     written = "".join(QUOTATION_MARK.findall(text))
     if target not in _USUAL or not written or not _are_paired(written):
         return None
-    return Quotations(text, target, len(written))
+    return Quotations(text, len(written), '""' if set(written) == {'"'} else _USUAL[target])
 
 
 def _are_paired(marks: Sequence[str]) -> bool:

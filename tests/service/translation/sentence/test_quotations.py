@@ -14,11 +14,14 @@ def left(source: str, target: str, language: str = "de") -> str:
 
 
 @pytest.mark.parametrize("marks", ['„"', "„“", "»“", '""', "„”", '»"', "”„", "““"])
-@pytest.mark.parametrize("source", ['"Stop!" he said.', "“Stop!” he said."])
-def test_two_marks_of_a_translation_are_a_pair(source: str, marks: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "usual"), [('"Stop!" he said.', '""'), ("“Stop!” he said.", "„“")]
+)
+def test_two_marks_of_a_translation_are_a_pair(source: str, usual: str, marks: str) -> None:
+    """Those of the network, otherwise straight ones for straight ones."""
     first, last = marks
     found = left(source, f"{first}Halt!{last} sagte er.")
-    pair = marks if marks in ("„“", '""', "„”") else "„“"
+    pair = marks if marks in ("„“", '""', "„”") else usual
     assert found == f"{pair[0]}Halt!{pair[1]} sagte er."
 
 
@@ -26,8 +29,9 @@ def test_two_marks_of_a_translation_are_a_pair(source: str, marks: str) -> None:
     ("source", "target", "language", "expected"),
     [
         ("“I am,” he said, “so.”", "„Ich“, sagt er, »so.“", "de", "„Ich“, sagt er, „so.“"),
-        ('"Stop!" he said.', '“停！"他说。', "zh", "“停！”他说。"),
-        ('"Stop!" he said.', '“停！"他说。', "zh-Hant", "「停！」他说。"),
+        ("“Stop!” he said.", '“停！"他说。', "zh", "“停！”他说。"),
+        ("“Stop!” he said.", '“停！"他说。', "zh-Hant", "「停！」他说。"),
+        ('{"a": "Where is it?"}', '{"a": "Wo ist es?“}', "de", '{"a": "Wo ist es?"}'),
         ('"Stop!" he said.', "„Halt! sagte er.", "de", "„Halt! sagte er."),
         ('"Stop! he said.', '„Halt!" sagte er.', "de", '„Halt!" sagte er.'),
         ("“Stop!” he said.", '„Halt!" sagte er.', "xx", '„Halt!" sagte er.'),
