@@ -5,7 +5,6 @@ The message is one sentence: the value received and the values allowed.
 
 from __future__ import annotations
 
-import errno
 import reprlib
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -16,10 +15,6 @@ _SHOWN_CHARACTERS = 60
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN_CHARACTERS
-EXHAUSTED = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS)
-"""What the system says when the machine has no room."""
-_SQLITE_PRIMARY, _SQLITE_BUSY = 0xFF, (5, 6)
-"""The primary part of an error code; SQLITE_BUSY and SQLITE_LOCKED."""
 _REJECTIONS = (401, 403, 413, 421, 429, 431, 456, 503)
 
 
@@ -386,23 +381,3 @@ def shown(value: object) -> str:
 def printable(text: str) -> str:
     """The text with lone surrogates as escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def may_pass(failure: BaseException | None) -> bool:
-    """Whether the machine is full, or another process has what is needed: it, or what caused it."""
-    while failure is not None:
-        if isinstance(failure, Exception) and is_exhaustion(failure):
-            return True
-        if isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE:
-            return True
-        if getattr(failure, "sqlite_errorcode", 0) & _SQLITE_PRIMARY in _SQLITE_BUSY:
-            return True
-        failure = failure.__cause__
-    return False
-
-
-def is_exhaustion(failure: Exception) -> bool:
-    """Whether the machine has no room. Python raises a plain RuntimeError if it gets no thread."""
-    if isinstance(failure, OSError):
-        return failure.errno in EXHAUSTED
-    return isinstance(failure, MemoryError) or "can't start new thread" in str(failure)

@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from service.errors import EXHAUSTED
+from service.exhaustion import EXHAUSTED
 from service.http.wire import HttpProtocol, WebSocketProtocol
 from service.signals import end_at_once
 

@@ -95,7 +95,7 @@ def without_collection() -> Iterator[None]:
 
 def fail(message: str, cause: BaseException | None = None) -> NoReturn:
     """End the command with one line on stderr, and exit code 2, or 75 if the cause may pass."""
-    from service.errors import may_pass
+    from service.exhaustion import may_pass
 
     _report(message)
     raise SystemExit(EXIT_MAY_PASS if may_pass(cause) else _FAILED)
@@ -156,7 +156,7 @@ def failing_in_one_line() -> Iterator[None]:
         reason = f": {error}" if str(error) else ""
         fail(f"there is not enough memory{reason}", error)
     except RuntimeError as error:
-        from service.errors import is_exhaustion
+        from service.exhaustion import is_exhaustion
 
         if not is_exhaustion(error):
             raise

@@ -31,7 +31,8 @@ from weakref import WeakValueDictionary
 
 from service.documents.formats import MODULES, parse_file
 from service.documents.segments import FileOptions, ParsedFile, Segment
-from service.errors import EXHAUSTED, DocumentTooLarge, InvalidDocument, StorageFailed
+from service.errors import DocumentTooLarge, InvalidDocument, StorageFailed
+from service.exhaustion import EXHAUSTED
 from service.translation.markup.coded_text import Code, CodedText, Text
 from service.translation.text_work import text_work
 

@@ -29,10 +29,10 @@ from service.errors import (
     ServiceError,
     UnsupportedFile,
     UnsupportedLanguage,
-    is_exhaustion,
     printable,
     shown,
 )
+from service.exhaustion import is_exhaustion
 from service.stores.glossary_rows import NO_DICTIONARY
 
 DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/", "/language/translate/v2"
