@@ -318,12 +318,10 @@ class RemoteEngine(PooledEngine):
             return
         running = self._with_room(request.ticket.client) if is_new else ()
         shares = self._divided(sentences, running or self._running)
-        if rest is not None:
-            num_sentences, num_tokens = rest
-            rest = Room(num_sentences // len(shares), num_tokens // len(shares))
-        for process, places in shares.items():
+        for number, (process, places) in enumerate(shares.items()):
             own = [sentences[place] for place in places]
-            process.submit(request, self.model, [first + place for place in places], own, rest)
+            part = rest and Room(*((all_ + number) // len(shares) for all_ in rest))  # whole in sum
+            process.submit(request, self.model, [first + place for place in places], own, part)
 
     async def require_accepted(self, request: AwaitedRequest) -> None:
         for share in list(request.shares.values()):

@@ -10,14 +10,17 @@ import asyncio
 import dataclasses
 import functools
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.text.words import words
 from service.engine.sentence_engine import SentenceEngine
+from service.engine.sentence_task import SentenceOutcome
+from service.engine.ticket import Ticket
+from service.errors import ServiceError
 from service.translation.job import ModelJob
 from service.translation.language.chinese import to_traditional
 from service.translation.language.segmentation import cut_text, is_spaced
@@ -79,7 +82,7 @@ class NextWordFinder:
     engine: SentenceEngine
     tokenizer: Tokenizer
     preparation: Callable[[ModelJob], Preparation]
-    translate: Callable[[ModelJob], Awaitable[Sequence[str]]]
+    translate: Callable[[ModelJob], Coroutine[Any, Any, Sequence[str]]]
 
     async def find(self, work: ModelJob, prefix: str, count: int) -> NextWords:
         """The `count` likeliest words after `prefix`, of the job's only text. Raises InvalidField
@@ -93,10 +96,8 @@ class NextWordFinder:
         end, starts = await self._starts(work, entry.source, count)
         later = [one.read() for one in parsed.sentences[place.number + 1 :]]
         job = dataclasses.replace(work.job, prefixes=(), ticket=work.job.ticket.admitted())
-        outcomes, translations = await asyncio.gather(
-            self.engine.translate([start.sentence for start in starts], job.ticket),
-            self.translate(dataclasses.replace(work, job=job, texts=later)),
-        )
+        following = self.translate(dataclasses.replace(work, job=job, texts=later))
+        outcomes, translations = await self._completed(starts, job.ticket, following)
         gaps = parsed.gaps[place.number + 1 :]
         rest = "".join(a + b for a, b in zip(gaps, [*translations, ""], strict=True))
         spelling = _Spelling(sentence, _carried(sentence, entry), prefix, place, rest, work)
@@ -130,9 +131,7 @@ class NextWordFinder:
             DecodingOptions(), beam_size=beam_size, n_best=beam_size, max_length=length + 1
         )
         search = dataclasses.replace(sentence, options=options, is_cut=True)
-        (outcome,) = await self.engine.translate([search], work.job.ticket)
-        if outcome.error is not None:
-            raise outcome.error
+        (outcome,) = await self._searched([search], work.job.ticket)
         end, starts = 0.0, []
         for hypothesis in outcome.hypotheses:
             if hypothesis.finish_reason == "stop":
@@ -141,6 +140,35 @@ class NextWordFinder:
                 longer = dataclasses.replace(sentence, prefix=tuple(hypothesis.ids))
                 starts.append(_Start(longer, hypothesis.log_probs[-1]))
         return end, starts[: count + _SPARE_TOKENS]
+
+    async def _completed(
+        self,
+        starts: Sequence[_Start],
+        ticket: Ticket,
+        following: Coroutine[Any, Any, Sequence[str]],
+    ) -> tuple[Sequence[SentenceOutcome], Sequence[str]]:
+        """The best translations with these starts, and what follows; the first failure ends both.
+        Raises a ServiceError."""
+        sentences = [start.sentence for start in starts]
+        try:
+            async with asyncio.TaskGroup() as group:
+                later = group.create_task(following)
+                outcomes = await self._searched(sentences, ticket)
+        except* ServiceError as failed:
+            error = failed.exceptions[0]
+        else:
+            return outcomes, later.result()
+        raise error
+
+    async def _searched(
+        self, sentences: Sequence[SourceSentence], ticket: Ticket
+    ) -> Sequence[SentenceOutcome]:
+        """Raises a ServiceError of a sentence."""
+        outcomes = await self.engine.translate(sentences, ticket)
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise outcome.error
+        return outcomes
 
     def _word(self, start: _Start, best: Hypothesis, spelling: _Spelling) -> NextWord | None:
         """The word that the token begins; None if the translation ends before one."""
