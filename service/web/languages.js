@@ -39,19 +39,14 @@ export function nameOf(code, otherwise = code) {
   }
 }
 
-/**
- * The code for a language as others write it, such as DE, de-AT, deu or zh-TW; "" for none.
- * @param {string[]} codes
- * @param {string} written
- */
-export function codeAmong(codes, written) {
+/** The code for DE, de-AT, deu or zh-TW; "" for none. */
+export function codeAmong(/** @type {string[]} */ codes, written = "") {
+  const like = [written];
   try {
-    const { language, script } = new Intl.Locale(written.replaceAll("_", "-")).maximize();
-    const wanted = [written, `${language}-${script}`, language].map((code) => code.toLowerCase());
-    return wanted.map((code) => codes.find((one) => one.toLowerCase() === code)).find(Boolean) ?? "";
-  } catch {
-    return "";
-  }
+    const { language, script } = new Intl.Locale(written.replace("_", "-")).maximize();
+    like.push(`${language}-${script}`, language);
+  } catch { /* no code */ }
+  return like.map((one) => codes.find((code) => code.toLowerCase() === one.toLowerCase())).find(Boolean) ?? "";
 }
 
 const SURE_PERCENT = 96;

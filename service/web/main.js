@@ -95,19 +95,15 @@ const start = new Start((all, limits) => {
   options.limit(limits.max_beam_size);
   const kept = load("languages", []);
   const [from, to] = Array.isArray(kept) ? kept.map(String) : [];
-  const sources = all.map(({ code }) => code);
   const served = new Set(all.flatMap(({ targets }) => targets));
-  const wanted = linked.target && codeAmong([...served], linked.target);
-  const spoken = linked.source && linked.source !== AUTO ? codeAmong(sources, linked.source) : linked.source;
-  const chosen = [wanted, to].find((code) => code && served.has(code)) ?? "";
+  const wanted = codeAmong([...served], linked.target), spoken = codeAmong([AUTO, ...all.map(({ code }) => code)], linked.source);
+  const chosen = [wanted, to].find((code) => served.has(code)) ?? "";
   languages.fill(all, spoken || from || AUTO, chosen || locale(), Boolean(chosen));
   if (served.size > MOST_IN_MENU) void whenLoaded(searching, (found) => found.searchLanguages(), status);
   status.clear();
   translation.speak();
   asking.change();
   panels.refresh();
-  const missing = wanted === "" ? asked.target : spoken === "" ? asked.source : "";
-  if (missing) status.tell(t("linkNotOffered", { language: nameOf(missing) }));
 }, (seconds) => status.countDown("noLanguages", seconds));
 
 function websocketUrl() {

@@ -207,11 +207,6 @@ def test_a_link_may_name_a_language_as_others_do(page: Page, site: Site, code: s
     expect(page.locator("#status")).to_be_hidden()
 
 
-def test_a_link_to_a_language_that_is_not_offered_says_so(page: Page, site: Site) -> None:
-    visit(page, site, target="cy")
-    expect(page.locator("#status")).to_contain_text("asks for Welsh, which is not offered")
-
-
 def test_a_text_over_the_limit_is_never_sent(page: Page, make_site: MakeSite) -> None:
     site = make_site(max_characters=20)
     visit(page, site)

@@ -31,7 +31,7 @@ export default {
   busy: "Der Server ist ausgelastet. Neuer Versuch {when}.",
   limited: "Der Server meldet: {reason}. Neuer Versuch {when}.",
   slow: "Der Server ist ausgelastet oder lädt ein Modell.", failed: "Der Server lehnt das ab: {reason}",
-  notOffered: "Das scheint {language} zu sein, das hier nicht angeboten wird.", linkNotOffered: "Der Link verlangt {language}, das hier nicht angeboten wird.", sameLanguage: "Das ist schon {language}.",
+  notOffered: "Das scheint {language} zu sein, das hier nicht angeboten wird.", sameLanguage: "Das ist schon {language}.",
   listen: "Vorlesen",
   noLanguages: "Die Sprachen konnten nicht geladen werden. Neuer Versuch {when}.", now: "jetzt",
   inSeconds: "in {seconds} s",

@@ -27,7 +27,7 @@ export default {
   lost: "The connection was lost. Trying again {when}.", busy: "The server is busy. Trying again {when}.",
   limited: "The server says: {reason}. Trying again {when}.",
   slow: "The server is busy or loads a model.", failed: "The server refuses this: {reason}",
-  notOffered: "This seems to be {language}, which is not offered here.", linkNotOffered: "The link asks for {language}, which is not offered here.", sameLanguage: "This is {language} already.",
+  notOffered: "This seems to be {language}, which is not offered here.", sameLanguage: "This is {language} already.",
   listen: "Listen",
   noLanguages: "The languages could not be loaded. Trying again {when}.", now: "now", inSeconds: "in {seconds} s",
 };

@@ -14,6 +14,6 @@ export default {
   apiDocs: "API 文档", retry: "立即重试", tooLong: "文本过长：{count} 个字符，最多允许 {most} 个。", tooLarge: "文本对服务器来说太大。",
   offline: "您已离线。连接恢复后将继续翻译。", unreachable: "无法连接服务器。{when}重试。", restarting: "服务器正在重启。{when}重试。",
   lost: "连接已断开。{when}重试。", busy: "服务器繁忙。{when}重试。", limited: "服务器提示：{reason}。{when}重试。", slow: "服务器繁忙或正在加载模型。",
-  failed: "服务器拒绝了请求：{reason}", notOffered: "这似乎是{language}，此处不支持。", linkNotOffered: "链接所要的{language}此处不支持。", sameLanguage: "原文已经是{language}。", listen: "朗读",
+  failed: "服务器拒绝了请求：{reason}", notOffered: "这似乎是{language}，此处不支持。", sameLanguage: "原文已经是{language}。", listen: "朗读",
   noLanguages: "无法加载语言列表。{when}重试。", now: "立即", inSeconds: "{seconds} 秒后",
 };
