@@ -13,7 +13,8 @@ import pytest
 
 from model.decoding.sentence import SourceSentence
 from service.engine.engine import Engine
-from service.engine.ticket import Ticket
+from service.engine.sentence_engine import Room
+from service.engine.ticket import NO_TICKET, Ticket
 from service.errors import NotReady, Overloaded, ServiceError
 from service.processes.remote_engine import EngineProcess, RemoteEngine
 from tests.service.fakes import (
@@ -79,6 +80,20 @@ async def test_a_document_uses_every_process_and_its_results_are_in_order() -> N
         two.open_gates()
         assert texts_of(await document) == [f"{number:03}" for number in range(100)]
         assert [process.load for process in two.processes] == [0, 0]
+
+
+@pytest.mark.parametrize("room", [Room(0, 0), Room(1, 1), Room(6, 11), Room(7, 12)])
+async def test_what_follows_of_a_request_is_counted_by_the_processes_together(
+    monkeypatch: pytest.MonkeyPatch, room: Room
+) -> None:
+    told = list[Room]()
+    monkeypatch.setattr(EngineProcess, "submit", lambda *given: told.append(given[-1]))
+    async with pair() as two:
+        sentences = different(20)
+        request = two.both._request(sentences, NO_TICKET)
+        two.both.submit(request, 0, sentences, room)
+        assert len(told) == 2
+        assert Room(*map(sum, zip(*told, strict=True))) == room
 
 
 async def test_equal_sentences_meet_in_one_process() -> None:
