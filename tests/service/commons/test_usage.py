@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from service.commons.usage import UsageLedger, seconds_of_month_left
 from service.errors import InvalidKey, StorageFailed
 from service.http.access.key_ring import KeyRing
 from service.stores.api_key import ApiKey, KeyOptions
-from service.stores.keys import KeyStore, Used
+from service.stores.keys import KeyStore, UsageKey, Used
 from tests.service.fakes import Clock
 
 BEFORE_DECEMBER = Clock.seconds
@@ -113,6 +115,25 @@ async def test_a_key_that_is_gone_does_not_keep_the_usage_of_others_from_being_s
         other.execute("DELETE FROM api_keys WHERE id = ?", (gone.id,))
     await ledger.refresh()
     assert store.read_usage("2026-11") == {(key.id, "2026-11"): Used(1, 5)}
+
+
+async def test_what_is_used_while_usage_is_stored_counts_and_is_stored_next(
+    store: KeyStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, key = store.create(KeyOptions())
+    ledger, loop, add = UsageLedger(store, clock), asyncio.get_running_loop(), store.add_usage
+
+    def add_slowly(usage: Mapping[UsageKey, Used]) -> None:
+        add(usage)
+        asyncio.run_coroutine_threadsafe(use(ledger, key, 3), loop).result(60)
+
+    monkeypatch.setattr(store, "add_usage", add_slowly)
+    await use(ledger, key, 5)
+    for number in range(1, 4):
+        await ledger.refresh()
+        assert await ledger.used(key.id) == Used(number + 1, 5 + 3 * number)
+        stored = store.read_usage("2026-11")
+        assert stored == {(key.id, "2026-11"): Used(number, 2 + 3 * number)}
 
 
 async def test_the_server_stores_what_was_used_when_it_ends(store: KeyStore, clock: Clock) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -86,6 +87,18 @@ async def test_ten_works_of_one_client_do_not_hold_back_the_one_of_another() -> 
     await settled()
     assert sorted(works.running) == ["a0", "a1", "a2", "b0"]
     await works.queue.cancel_all()
+
+
+async def test_clients_have_turns_one_after_the_other() -> None:
+    queue, begun = FairQueue(1, 1), list[str]()
+
+    async def work(client: str) -> None:
+        begun.append(client)
+
+    for client in "zaaabbbccc":  # z runs when the others come
+        queue.add(f"{client}{len(begun)}{queue.num_waiting}", client, partial(work, client))
+    await eventually(lambda: len(begun) == 10)
+    assert begun == [*"zabcabcabc"]
 
 
 async def test_work_that_pauses_lets_others_run() -> None:

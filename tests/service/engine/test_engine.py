@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from service.engine.sentence_engine import SUBMITTED_AT_ONCE
+from service.engine.sentence_engine import SUBMITTED_AT_ONCE, AwaitedRequest
 from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded, Draining, InvalidField, NotReady, Overloaded
 from service.observability.metrics import Metrics
@@ -93,14 +94,25 @@ async def test_a_request_of_many_sentences_is_submitted_in_many_turns(cache_byte
         assert texts_of(await many) == [f"{number:X}" for number in range(len(given))]
 
 
-async def test_a_deadline_ends_what_is_still_being_submitted() -> None:
-    given = [sentence("a")] * (3 * SUBMITTED_AT_ONCE)
+async def test_a_deadline_ends_what_is_still_being_submitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    num_parts, parts = 12, list[int]()
+    given = [sentence("a")] * (num_parts * SUBMITTED_AT_ONCE)
     async with held_engine(max_slots=6000) as (runner, engine):
+        submit = engine.submit
+
+        def count(request: AwaitedRequest, first: int, *rest: Any) -> None:
+            parts.append(first)
+            submit(request, first, *rest)
+
+        monkeypatch.setattr(engine, "submit", count)
         outcomes = await engine.translate(given, Ticket.issued("", 0.0))
         assert {type(outcome.error) for outcome in outcomes} == {DeadlineExceeded}
         runner.gate.set()
         await emptied(engine)
         assert runner.num_admitted < len(given)
+        assert 0 < len(parts) < num_parts
 
 
 async def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_engine_dies() -> None:

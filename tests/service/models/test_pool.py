@@ -321,6 +321,21 @@ async def test_draining_refuses_those_that_wait() -> None:
             await store.ask("0")
 
 
+async def test_a_model_whose_load_ends_while_all_drains_takes_no_work() -> None:
+    async with store_of(1, limit=1) as store:
+        store.gate.clear()
+        waiting = asyncio.create_task(store.ask("0"))
+        await eventually(lambda: store.most_at_once == 1)
+        store.pool.refuse_new_work()
+        store.gate.set()
+        with pytest.raises(Draining):
+            await waiting
+        await eventually(lambda: bool(store.pool.engines))
+        (engine,) = store.pool.engines.values()
+        with pytest.raises(Draining):
+            engine.require_ready()
+
+
 async def test_a_new_version_takes_new_requests_and_the_old_one_ends_its_own() -> None:
     async with store_of(1, limit=1) as store:
         assert await store.ask("0") == ["1"]

@@ -64,7 +64,7 @@ class Fronts:
         await self._files.aclose()
         commons = local_commons(self.settings, keys)
         await self._files.enter_async_context(commons.files.running())
-        hub = Hub("hub", commons, gathered, ["engine-0"], line)
+        self.hub = hub = Hub("hub", commons, gathered, ["engine-0"], line)
         for number in range(len(self.hubs)):
             ours, theirs = socket.socketpair()
             await hub.connect(Peer(f"front-end-{number}", number), theirs)
@@ -206,6 +206,7 @@ async def test_what_a_dead_front_end_has_taken_is_given_back(settings: Settings)
         await fronts.cut(0)
         assert await other.places.take("a", 1)
         assert await other.usage.reserve("k", 10, 10)
+        assert len(fronts.hub._held_files) == len(fronts.connected) == 1
 
 
 async def test_a_request_that_leaves_before_its_place_is_known_gives_it_back(

@@ -165,10 +165,10 @@ def test_log_probabilities_are_those_of_float64_for_all_floats(name: str, kernel
     best = network.rank(8)
     logits[list(CONTROL_IDS)] = -np.inf
     exact = torch.from_numpy(logits).double().log_softmax(-1)
-    expected, tokens = exact.topk(8)
+    expected, _ = exact.topk(8)
     rounding = 1e-7 * float(np.abs(logits[np.isfinite(logits)]).max())
     found = best.log_probs[0].double()
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-5 + rounding)
     assert not best.is_failed.any()
-    if len(set(expected.tolist())) == 8:
-        assert best.tokens[0].tolist() == tokens.tolist()
+    likeliest = np.argsort(-logits, kind="stable")  # of equals the lower token
+    assert best.tokens[0].tolist() == likeliest[:8].tolist()
