@@ -186,7 +186,8 @@ class Supervisor:
                     for other in self._children:
                         if other.peer == peer:
                             _connect(child, other)
-        if not self._has_told and all(child.has_worked for child in self._children):
+        is_told = self._has_told or self._is_ending
+        if not is_told and all(child.has_worked for child in self._children):
             self._has_told = True
             self._tell_ready()
 

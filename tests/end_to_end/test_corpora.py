@@ -101,7 +101,8 @@ def test_a_record_that_fails_is_written_and_counted_and_the_others_are_translate
 def test_a_run_whose_engines_are_killed_ends_and_is_continued(tmp_path: Path) -> None:
     output, whole = tmp_path / "output", tmp_path / "whole"
     given = "".join(f"I have {number} apples.\n" for number in range(_LINES))
-    arguments = [*TRANSLATE, "--format", "text", "--resume", "-o", str(output)]
+    few_ahead = ["--max-slots", "8"]
+    arguments = [*TRANSLATE, *few_ahead, "--format", "text", "--resume", "-o", str(output)]
     streams = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command(*arguments), text=True, env=SEVERAL, **streams) as process:
         assert process.stdin is not None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from service.http.apis import deepl, google, opus_cat
+from service.http.apis import deepl, deepl_languages, google, opus_cat
 from service.http.apis.apertium import ApertiumRequest
 from service.http.apis.deepl_glossaries import GlossaryRequest
 from service.http.apis.deeplx import DeepLXRequest
@@ -59,8 +59,8 @@ def _operations() -> Iterator[tuple[str, str, Schema]]:
     post, get = "post", "get"
     yield "/v2/translate", post, _operation(deepl.TextRequest, answer=_with("translations"))
     languages: Schema = {"type": "array"}
-    yield "/v2/languages", get, _operation(deepl.LanguagesRequest, (), answer=languages)
-    yield "/v2/languages", post, _operation(deepl.LanguagesRequest, answer=languages)
+    yield "/v2/languages", get, _operation(deepl_languages.LanguagesRequest, (), answer=languages)
+    yield "/v2/languages", post, _operation(deepl_languages.LanguagesRequest, answer=languages)
     yield "/v2/usage", get, _operation(answer=_with("character_count"))
     yield "/v2/glossary-language-pairs", get, _operation(answer=_OBJECT)
     glossaries, one = "/v2/glossaries", _with("glossary_id", "name")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from fastapi import Request
@@ -57,7 +57,7 @@ class ChatRequest(RequestModel):
             raise InvalidField(f"messages must have one of the user, got {shown(self.messages)}")
         if not text:
             own = next(one for one in reversed(self.messages) if one.get("role") == "user")
-            _require_text(own.get("content"))
+            _require_text(own)
         return text
 
     @property
@@ -112,22 +112,21 @@ class ChatRequest(RequestModel):
                 raise InvalidField(
                     f"a message must be an object with role and content, got {shown(one)}"
                 )
-        return [
-            (one.get("role"), "\n".join(_texts_of(one.get("content")))) for one in self.messages
-        ]
+        return [(one.get("role"), "\n".join(_texts_of(one))) for one in self.messages]
 
 
-def _require_text(content: object) -> None:
+def _require_text(message: Mapping[str, object]) -> None:
     """Raises InvalidField if a message has no text, not even an empty one."""
-    if not _texts_of(content):
+    if not _texts_of(message):
         raise InvalidField(
             f"the content of the user's message must be text or have parts of text, got "
-            f"{shown(content)}"
+            f"{shown(message.get('content'))}"
         )
 
 
-def _texts_of(content: object) -> list[str]:
+def _texts_of(message: Mapping[str, object]) -> list[str]:
     """The text of a message, or those of its parts."""
+    content = message.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = (part.get("text") for part in parts if isinstance(part, dict))
     return [text for text in texts if isinstance(text, str)]

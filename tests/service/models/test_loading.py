@@ -195,13 +195,13 @@ def test_enough_is_read_ahead_to_fill_all_slots() -> None:
 
     def parts() -> Iterator[str]:
         nonlocal num_read
-        for number in range(200):
+        for number in range(100):
             num_read += 1
             yield f"你好，{number}。"
 
     with translators_of(BUNDLED[:1], options, "zh", "en", in_one_process=True) as translators:
         assert next(translate_parts(translators, parts(), "zh"))
-        assert num_read == 97
+        assert num_read == 17
 
 
 AUTO = Sizes(0, 0)
