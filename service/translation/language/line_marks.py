@@ -52,10 +52,7 @@ _SIGNATURE = regex.compile(r"(?<=[^【】［］\s])\s*+[【［][^【】［］]{2
 """【京东】 behind a message."""
 _IN_WORD = r"[\p{L}\p{M}\p{N}'’&-]{0,30}+"
 _NAME = rf"(?:\p{{Han}}|\p{{L}}{{2}}){_IN_WORD}(?: [\p{{L}}\p{{N}}&]{_IN_WORD}){{0,3}}+"
-_BETWEEN = (
-    r"(?:\s[»›>→⇒·•/]\s|[»›→⇒＞]|(?<=\p{Han})[>|｜;](?=\p{Han})|(?<=\p{L}{2});(?=\p{L}{2})"
-    r"|(?<=\p{Han}{2})/(?=\p{Han}{2}))"
-)
+_BETWEEN = r"(?:\s[»›>→⇒·•/]\s|[»›→⇒＞]|(?<=\p{Han})[>|｜;](?=\p{Han})|(?<=\p{L}{2});(?=\p{L}{2}))"
 _TRAIL = regex.compile(rf"\s*+(?P<name>{_NAME})(?:{_BETWEEN}(?P<name>{_NAME}))++\s*+")
 """The way to a page, as in Home > Products > Tea, and entries that a sign joins."""
 _SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]")

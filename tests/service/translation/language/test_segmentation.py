@@ -141,7 +141,7 @@ def test_the_heads_of_entries_are_no_part_of_them(heads: str, language: str, ent
         ("A.北京B.上海", "zh", "北京|上海"),
         ("(1)苹果(2)香蕉", "zh", "(1)苹果|(2)香蕉"),
         ("首页|新闻|体育", "zh", "首页|新闻|体育"),
-        ("苹果>香蕉\n语文/数学\n苹果;梨", "zh", "苹果|香蕉|语文|数学|苹果|梨"),
+        ("苹果>香蕉\n文件/文件夹\n苹果;梨", "zh", "苹果|香蕉|文件/文件夹|苹果|梨"),
         ("apples;bananas", "en", "apples|bananas"),
         ("Na+ und Cl-\nNote: 2-\nEin E-", "de", "Na+ und Cl|Note: 2|Ein E"),
         ("【京东】【订单】已发货【东】", "zh", "京东|订单|已发货【东】"),
