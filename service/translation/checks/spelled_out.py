@@ -108,7 +108,10 @@ def has_spoken_numbers(text: str, language: str) -> bool:
             or "ercent" in text
             or "third" in text
             or "fth" in text
-            or "ths" in text
+            or "xths" in text
+            or "enths" in text
+            or "inths" in text
+            or "ghths" in text
             or " past " in text
             or "minutes to " in text
             or "ten to " in text

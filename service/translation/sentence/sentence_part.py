@@ -66,7 +66,9 @@ class SentencePart:
 
     @property
     def _first(self) -> str:
-        return self.text.partition(" ")[0]
+        """The word with a capital that the part begins with."""
+        found = _FIRST_WORD.match(self.text)
+        return found[0] if found else ""
 
     @property
     def _pause(self) -> str:

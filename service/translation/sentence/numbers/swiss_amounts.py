@@ -3,6 +3,7 @@ apostrophe, and take Fr. for Freitag."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ _AMOUNT = regex.compile(
     r"|(?P<whole>[0-9]{1,6}+)\.(?P<cents>[0-9]{2})(?=\s?(?:CHF|Franken|Rappen|francs)\b))",
 )
 """Not `Fr. 10.30 Uhr`, which is a day."""
+_MAYBE = re.compile("[0-9]['’][0-9]|Fr[.]|CHF|Franken|Rappen|francs")
 _MARKS = {"de": (".", ","), "en": (",", ".")}
 
 
@@ -40,7 +42,8 @@ class SwissAmount(NamedTuple):
 def find_swiss_amounts(text: str, language: str) -> Iterator[SwissAmount]:
     """Those of an English or German text, whose marks are not as the language writes them, or
     whose francs are. Linear time."""
-    for found in _AMOUNT.finditer(text) if language in _MARKS else ():
+    is_maybe = language in _MARKS and _MAYBE.search(text) is not None
+    for found in _AMOUNT.finditer(text) if is_maybe else ():
         group, decimal = _MARKS[language]
         number = regex.sub("['’]", group, found["whole"])
         number += f"{decimal}{found['cents']}" if found["cents"] else ""
