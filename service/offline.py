@@ -36,10 +36,11 @@ from service.translation.results import TranslationResult
 from service.translation.routing import Routes
 from service.translation.second_translation import LEAST_BEAM
 
-_TEXTS_OF_A_SLOT, _FILL = 12, 2
-"""As many texts ahead of the awaited one keep the slots full, for each slot. Results are taken in
-order, and a sentence that is translated once more waits for its turn twice. Of files, whose parts
-end in any order, two are enough."""
+FILL = 2
+"""As many texts as slots keep the batches full, twice as many also while others are read."""
+TIMES_AHEAD = 6
+"""How many times as many do so where results are taken in order: a sentence that is translated once
+more waits for its turn twice."""
 _LEAST_AHEAD = 4
 """Batches submitted beyond the awaited one."""
 _TEXTS_IN_A_BATCH = 64
@@ -86,9 +87,9 @@ class OfflineTranslator:
         self._models = LocalModels(settings, loaded, Metrics())
         self._dispatcher = self._models.dispatcher
         self.max_slots = max(model.sizes.max_slots for model in loaded)
-        num_texts = _TEXTS_OF_A_SLOT * self.max_slots
-        self._num_ahead = max(_LEAST_AHEAD, num_texts // _TEXTS_IN_A_BATCH)
-        self._files = unbounded_files(self._dispatcher, _FILL * self.max_slots, documents)
+        num_texts = FILL * self.max_slots
+        self._num_ahead = max(_LEAST_AHEAD, TIMES_AHEAD * num_texts // _TEXTS_IN_A_BATCH)
+        self._files = unbounded_files(self._dispatcher, num_texts, documents)
         self._files_at_once = asyncio.Semaphore(_FILES_AT_ONCE)
         self._template = template_job(options)
         self._loop = asyncio.new_event_loop()

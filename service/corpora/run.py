@@ -11,11 +11,9 @@ from typing import Generic
 from service.corpora.corpus import Corpus, CorpusBatch, KeptT
 from service.corpora.progress import CorpusProgress
 from service.corpora.translations import TextTranslators, Translation, finished
-from service.offline import some_ahead
+from service.offline import TIMES_AHEAD, some_ahead
 
-_LEAST_AHEAD, _TIMES_AHEAD = 4, 6
-"""Batches, and how many times as many texts as keep the translators busy: records are written in
-order, and a sentence that is translated once more waits for its turn twice."""
+_LEAST_AHEAD = 4
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ def translate_corpus(
     Raises ValueError, after what was read before is written.
     """
     begun = (_begin(batch, translators) for batch in corpus.batches())
-    num_texts = _TIMES_AHEAD * translators.num_texts
+    num_texts = TIMES_AHEAD * translators.num_texts
     num_ahead = max(_LEAST_AHEAD, math.ceil(num_texts / corpus.batch_records))
     for one in some_ahead(begun, num_ahead):
         translations = _translations(one)

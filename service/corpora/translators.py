@@ -22,6 +22,7 @@ from service.errors import ServiceError
 from service.models.loading import describe_models, load_models
 from service.models.versions import offered_model
 from service.offline import (
+    FILL,
     OfflineOptions,
     OfflineTranslator,
     needed_models,
@@ -38,8 +39,6 @@ from service.translation.translator import TranslationModel
 if TYPE_CHECKING:
     from service.corpora.processes import TranslatorProcesses
 
-_FILL = 2
-"""As many texts as slots keep the batches full, twice as many also while others are read."""
 _GPU_SLOTS = 4096
 """The most that an engine chooses."""
 
@@ -85,7 +84,7 @@ def _processes(
     _require_route(Routes([*map(offered_model, models)]), template)
     for model in shared or ():
         model.read_weights()
-    num_texts = _FILL * num_slots * len(engines)
+    num_texts = FILL * num_slots * len(engines)
     return TranslatorProcesses(
         engines, shared, topology.num_front_ends, models, template, num_texts
     )
@@ -94,7 +93,7 @@ def _processes(
 class _InThisProcess:
     def __init__(self, translator: OfflineTranslator, template: TranslationJob) -> None:
         self._translator, self._template = translator, template
-        self.num_texts = _FILL * translator.max_slots
+        self.num_texts = FILL * translator.max_slots
 
     def submit(self, texts: Sequence[str], source: str | None = None) -> Future[list[Translation]]:
         job = dataclasses.replace(self._template, source=source or self._template.source)
