@@ -65,7 +65,7 @@ _USUAL_HAN = "[一-\u4e06\u4e08-\u7c72\u7c74-\u96f5\u96f7-鿿]"
 """Without 万, 米 and 零."""
 USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、){_USUAL_HAN}++(?:[，、]{_USUAL_HAN}++)*+[。！？]?")
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
-one at the end. For them, one look answers what `_has_no_stage` asks."""
+one at the end. For them, one look answers what `_is_bare_sentence` asks."""
 ODD_NUMERAL = re.compile(
     "[一二三四五六七八九十〇两][成战年十百千世折点时克升瓦伏]|[一二三四五六七八两][二三四五六七八九]"
     "|[十百千亿][多余几]"
@@ -145,40 +145,44 @@ class Preparation:
             page = take_apart(text, self._find_kept, work.job.target, has_paragraphs=is_auto)
             return ParsedText(self._cutter.items(page))
         text = self.tokenizer.visible(text)
-        if self._is_plain(text):
-            return ParsedText([Sentence(text, is_plain=not work.is_traditional)])
+        if (whole := self._whole(text)) is not None:
+            return ParsedText([whole])
         joins_lines = work.job.split_sentences is not True
         flow = text_flow(text, self._find_kept, joins_lines, is_spaced(work.source))
         return ParsedText(self._cutter.items([flow]))
 
-    def _is_plain(self, text: str) -> bool:
-        """Whether the text is one sentence that fits, with nothing that needs a stage but the terms
-        of a glossary. Of texts for which this is not sure, False."""
-        return (
-            len(text) <= _MOST_PLAIN
-            and self._keep is None
-            and not self.work.reads_traditional
-            and (self.work.source != SIMPLIFIED or to_simplified(text) == text)
-            and not self.tokenizer.count_unspelled(text)
-            and self._target_words.isdisjoint(text.split())
-            and (
-                (
-                    self._usual.fullmatch(text) is not None
-                    and not has_spoken_numbers(text, self.work.source)
-                    and (self.work.source != "zh" or ODD_NUMERAL.search(text) is None)
-                )
-                or self._has_no_stage(text)
-            )
-            and len(self._encoder.ids(text)) <= self._limits.max_source_tokens
-            and (self.work.source != "de" or not enter_umlauts(text, self.tokenizer, "de"))
+    def _whole(self, text: str) -> Sentence | None:
+        """The text as one sentence that fits, without anything that is kept or marked; None of
+        texts for which this is not sure."""
+        source = self.work.source
+        if (
+            len(text) > _MOST_PLAIN
+            or self._keep is not None
+            or self.work.reads_traditional
+            or (source == SIMPLIFIED and to_simplified(text) != text)
+            or self.tokenizer.count_unspelled(text)
+            or not self._target_words.isdisjoint(text.split())
+        ):
+            return None
+        is_usual = (
+            self._usual.fullmatch(text) is not None
+            and not has_spoken_numbers(text, source)
+            and (source != "zh" or ODD_NUMERAL.search(text) is None)
         )
+        if not (is_usual or self._is_bare_sentence(text)):
+            return None
+        has_stage = not is_usual and has_odd_words(text, source)
+        if has_stage or (source == "de" and enter_umlauts(text, self.tokenizer, "de")):
+            return Sentence(text) if self._fits_with_stages(text) else None
+        if len(self._encoder.ids(text)) > self._limits.max_source_tokens:
+            return None
+        return Sentence(text, is_plain=not self.work.is_traditional)
 
-    def _has_no_stage(self, text: str) -> bool:
-        """Whether the text is one sentence without anything that needs a stage."""
+    def _is_bare_sentence(self, text: str) -> bool:
+        """Whether the text is one sentence without anything that is kept or marked."""
         source = self.work.source
         return (
-            not has_odd_words(text, source)
-            and not has_kept(text)
+            not has_kept(text)
             and not has_marks(text)
             and not FULL_WIDTH.search(text)
             and not (self._keeps_han and HAN_RUN.search(text))
@@ -187,6 +191,13 @@ class Preparation:
             and next(find_unspelled(text, self.tokenizer, source), None) is None
             and is_one_sentence(text, source)
             and not is_in_capitals(text)
+        )
+
+    def _fits_with_stages(self, text: str) -> bool:
+        """Whether a sentence that is translated has few enough tokens behind its last stages."""
+        return (
+            self._is_translatable(text)
+            and self._entrance.count(text) <= self._limits.max_source_tokens
         )
 
     def _is_translatable(self, part: str) -> bool:

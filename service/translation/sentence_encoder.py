@@ -13,7 +13,7 @@ class SentenceEncoder:
 
     def __init__(self, tokenizer: Tokenizer, source: str, target: str, max_tokens: int) -> None:
         self._tokenizer, self._source, self._target = tokenizer, source, target
-        self._max_tokens = max_tokens
+        self.max_tokens = max_tokens
         self._known: dict[str, list[int]] = {}
 
     def ids(self, text: str) -> list[int]:
@@ -21,6 +21,6 @@ class SentenceEncoder:
         if (known := self._known.get(text)) is not None:
             return known
         ids = self._tokenizer.encode_source(text, self._target, self._source)
-        if len(ids) <= self._max_tokens:
+        if len(ids) <= self.max_tokens:
             self._known[text] = ids
         return ids

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import NamedTuple
 
 import regex
 
@@ -51,7 +52,14 @@ _SINGLE = frozenset(
 )
 """What networks know in words."""
 
-Rules = tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str | None]], ...]
+
+class Rule(NamedTuple):
+    """Numbers in words that `pattern` finds, in digits as `write` says, or not at all. A text that
+    has one has one of the `hints`, in small letters: looking for these takes less."""
+
+    hints: tuple[str, ...]
+    pattern: regex.Pattern[str]
+    write: Callable[[regex.Match[str]], str | None]
 
 
 def in_billions(value: Decimal, language: str) -> str:
@@ -169,35 +177,41 @@ _LAST = (
     rf"(?P<last>(?P<hundreds>(?:{ONES}) hundred)|{BELOW_HUNDRED}|{ONES})"
     rf"(?: (?P<scale>thousand|million|billion|trillion){ENDS}|(?={_PERCENT}))"
 )
-ENGLISH: Rules = (
-    (regex.compile(rf"{_FIRST} to {_LAST}"), _range),
-    (
+_HAS_SCALE = ("thousand", "illion", "percent", "per cent")
+ENGLISH = (
+    Rule(_HAS_SCALE, regex.compile(rf"{_FIRST} to {_LAST}"), _range),
+    Rule(
+        _HAS_SCALE,
         regex.compile(rf"{_FIRST}(?= (?:or|(?<=\bbetween \P{{N}}{{3,14}})and) {_LAST})"),
         _first,
     ),
-    (
+    Rule(
+        ("percent", "per cent"),
         regex.compile(
             rf"(?i)(?<![\w-])(?:(?P<words>{_BELOW_THOUSAND})|(?P<share>half)(?: of)? (?:an?|one)"
             rf"|a (?P<share>quarter) of (?:an?|one))(?={_PERCENT})"
         ),
         _percentage,
     ),
-    (
+    Rule(
+        ("illion",),
         regex.compile(
             r"(?i)(?<![\w-])(?:(?P<share>half)|(?:a|one) (?P<share>quarter) of"
             r"|(?P<share>three) quarters of) an? (?P<scale>million|billion|trillion)(?![\w-])"
         ),
         _share,
     ),
-    (regex.compile(rf"(?i)(?<![\w-]){_LARGE}{ENDS}"), _large),
-    (
+    Rule(("thousand", "illion"), regex.compile(rf"(?i)(?<![\w-]){_LARGE}{ENDS}"), _large),
+    Rule(
+        (" hundred",),
         regex.compile(
             rf"(?i)(?<![\w-])(?P<hundreds>{BELOW_HUNDRED}|{ONES}|an?) hundred"
             rf"(?:(?: and)? (?P<rest>{BELOW_HUNDRED}|{ONES}))?{ENDS}"
         ),
         _hundreds,
     ),
-    (
+    Rule(
+        tuple(_PARTS.split("|")),
         regex.compile(
             rf"(?i)(?<![\w-])(?P<count>an?|{ONES})[- ](?P<part>{_PARTS})(?P<plural>s?)"
             rf"(?![\w-])(?:(?= of (?!an hour\b|(?:{'|'.join(MONTHS['en'])})\b))"
@@ -206,8 +220,9 @@ ENGLISH: Rules = (
         _fraction,
     ),
 )
-ENGLISH_SIGNS: Rules = (
-    (
+ENGLISH_SIGNS = (
+    Rule(
+        ("percent", "per cent"),
         regex.compile(
             rf"(?i)(?<=[\d⟧]|\b(?:{ONES}|{TEENS}|{TENS}|hundred|and a half|half an?|quarter of a))"
             rf"{_PERCENT}"
@@ -218,37 +233,43 @@ ENGLISH_SIGNS: Rules = (
 """For Chinese, in which networks lose the number before a percent."""
 _GERMAN_LARGE = r"\p{L}{0,40}(?:hundert|tausend)\p{Ll}{0,40}(?<!te[nrsm]?)(?![\w-])"
 _GERMAN_SCALE = r"(?P<scale>Millionen|Milliarden|Billionen|Prozent)(?![\w-])"
-GERMAN: Rules = (
-    (
+_HAS_GERMAN_SCALE = ("illi", "prozent")
+GERMAN = (
+    Rule(
+        _HAS_GERMAN_SCALE,
         regex.compile(
             rf"(?<![\w-])(?P<first>\p{{L}}{{3,40}}) bis (?P<last>\p{{L}}{{3,40}}) {_GERMAN_SCALE}"
         ),
         _german_range,
     ),
-    (
+    Rule(
+        _HAS_GERMAN_SCALE,
         regex.compile(
             r"(?<![\w-])(?P<first>\p{L}{3,40})(?= (?:oder|(?<=\b[Zz]wischen \p{L}{3,40} )und)"
             rf" \p{{L}}{{3,40}} {_GERMAN_SCALE})"
         ),
         _german_first,
     ),
-    (
+    Rule(
+        (" prozent",),
         regex.compile(
             r"(?<![\w-])(?:(?P<half>[Ee]in halbes)|(?P<words>\p{L}{3,40}))(?= Prozent(?![\w-]))"
         ),
         _german_percent,
     ),
-    (
+    Rule(
+        ("halbe",),
         regex.compile(r"(?<![\w-])[Ee]iner? halben? (?P<scale>Million|Milliarde)(?![\w-])"),
         _german_share,
     ),
-    (regex.compile(r"(?<![\w-])[Ee]iner? Billion(?![\w-])"), _german_trillion),
-    (
+    Rule((" billion",), regex.compile(r"(?<![\w-])[Ee]iner? Billion(?![\w-])"), _german_trillion),
+    Rule(
+        ("illi",),
         regex.compile(
             r"(?<![\w-])\p{L}{3,40} (?:Million(?:en)?|Milliarden?|Billionen)(?![\w-])"
             rf"(?: \p{{L}}{{3,40}} Millionen(?![\w-]))?(?: (?:und )?{_GERMAN_LARGE})?"
         ),
         _german,
     ),
-    (regex.compile(rf"(?<![\w-]){_GERMAN_LARGE}"), _german),
+    Rule(("hundert", "tausend"), regex.compile(rf"(?<![\w-]){_GERMAN_LARGE}"), _german),
 )

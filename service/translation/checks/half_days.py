@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -33,6 +34,9 @@ _HOURS = {
 }
 
 
+_MAYBE = re.compile("[0-9点时:：]| in the ")
+
+
 class _Hour(NamedTuple):
     """An hour from 1 to 11, and whether it is of the second half of the day."""
 
@@ -62,7 +66,7 @@ def _hours(text: str, language: str) -> Iterator[tuple[_Hour, str]]:
     """Those of a text of which the half of the day is told, with how they are written."""
     pattern = _HOURS.get(language)
     simplified = to_simplified(text) if language == SIMPLIFIED else text
-    for found in pattern.finditer(simplified) if pattern else ():
+    for found in pattern.finditer(simplified) if pattern and _MAYBE.search(simplified) else ():
         hour = _value(found["late"] or found["hour"])
         if hour % _HALF:
             is_late = hour > _HALF or found["pm"] is not None

@@ -118,6 +118,8 @@ class _Scale(NamedTuple):
 def with_known_digits(text: str) -> str:
     """The text with a sign in place of each digit that this Python cannot read, because `regex` is
     of a later version of Unicode."""
+    if text.isascii():
+        return text
     return _OTHER_DIGIT.sub(lambda digit: digit[0] if digit[0].isdecimal() else "?", text)
 
 
@@ -214,7 +216,7 @@ def _next_free(number: Number, waiting: dict[Decimal, list[int]], paired: set[in
 def _digits(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
     """The numbers in digits, each with its place and values; of dates and times the parts."""
     position = 0
-    decades = {match.start(): match for match in _DECADE.finditer(text)}
+    decades = {one.start(): one for one in _DECADE.finditer(text)} if "世纪" in text else {}
     parted = {match.start(): match.end() for match in _PARTED.finditer(text)}
     while match := _NUMBER.search(text, position):
         start, end = match.span()

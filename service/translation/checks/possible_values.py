@@ -3,6 +3,7 @@ half a million 500,000."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
@@ -30,11 +31,13 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], Decimal]], 
         lambda one: Decimal(SCALES[one["scale"].lower()]) / 2,
     ),
 )
+_MAYBE = re.compile("[成折块元半]|千分之|[Hh][Aa][Ll][FfBb]")
+"""Every rule has one of these."""
 
 
 def possible_values(text: str) -> Iterator[Decimal]:
     """Those of a text in simplified characters. Linear time."""
-    for pattern, value in _RULES:
+    for pattern, value in _RULES if _MAYBE.search(text) else ():
         yield from (value(one).normalize() for one in pattern.finditer(text))
 
 

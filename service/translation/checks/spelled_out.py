@@ -19,7 +19,7 @@ from service.translation.checks.amounts_in_words import (
     ONES,
     TEENS,
     TENS,
-    Rules,
+    Rule,
     in_billions,
 )
 from service.translation.checks.chinese_decimals import find_decimals
@@ -66,11 +66,12 @@ class Respelled(NamedTuple):
 def find_spelled_out(text: str, language: str, target: str = "") -> Iterator[InDigits]:
     """Those of an English or German text, as networks of the target know them best; of two that
     share a place the first counts. Linear time."""
-    rules = _RULES[language] if has_spoken_numbers(text, language) else ()
+    rules = RULES[language] if has_spoken_numbers(text, language) else ()
     if rules and (language, target) == ("en", "zh"):
         rules = (*rules, *amounts_in_words.ENGLISH_SIGNS)
-    for rule, write in rules:
-        for found in rule.finditer(text):
+    small = text.lower() if rules else ""
+    for hints, pattern, write in rules:
+        for found in pattern.finditer(text) if any(map(small.__contains__, hints)) else ():
             if (digits := write(found)) is not None:
                 yield InDigits(*found.span(), digits)
 
@@ -183,15 +184,18 @@ def _german_day(found: regex.Match[str]) -> str | None:
     return None if day is None else f"{day}."
 
 
-_ENGLISH: Rules = (
-    (
+_MONTHS = {code: tuple(map(str.lower, months)) for code, months in MONTHS.items()}
+_ENGLISH = (
+    Rule(
+        (" point ",),
         regex.compile(
             rf"(?i)(?<![\w-])(?P<whole>{_ANY}(?:[- ](?:and )?{_ANY}){{0,6}}) (?P<point>point) "
             rf"(?P<decimals>{_DIGIT}(?: {_DIGIT}){{0,6}})(?P<trillion> trillion)?(?![\w-])"
         ),
         _decimals,
     ),
-    (
+    Rule(
+        ("teen", "twenty"),
         regex.compile(
             rf"(?i)(?<=\b(?:in|since|until|till|by|of|year|before|after|early|late|{_MONTH}) )"
             rf"(?P<century>{_CENTURY})(?: hundred(?: and)? (?P<rest>{BELOW_HUNDRED}|{ONES})"
@@ -199,7 +203,8 @@ _ENGLISH: Rules = (
         ),
         _year,
     ),
-    (
+    Rule(
+        ("teen", "twenty"),
         regex.compile(
             r"(?i)(?<![\w-]|\bat )(?:(?P<century>seventeen|eighteen|nineteen)"
             rf"[- ](?P<rest>(?:{TENS})[- ](?:{ONES})|(?:six|seven|eigh|nine)ty)"
@@ -207,14 +212,16 @@ _ENGLISH: Rules = (
         ),
         _year,
     ),
-    (
+    Rule(
+        ("ties", "hundreds"),
         regex.compile(
             rf"(?i)(?<=\bthe (?:early |late |mid-)?)(?P<century>{_CENTURY})"
             rf"[- ](?P<tens>(?:{TENS.replace('y', 'ie')})s|hundreds)\b"
         ),
         _decade,
     ),
-    (
+    Rule(
+        _MONTHS["en"],
         regex.compile(
             rf"(?i)(?<![\w-])(?P<day>{_ORDINAL})(?=(?: day)? of (?:{_MONTH})\b)"
             rf"|(?<=\b(?:{_MONTH}) (?:the )?)(?P<day>{_ORDINAL})(?![\w-])"
@@ -222,8 +229,9 @@ _ENGLISH: Rules = (
         _english_day,
     ),
 )
-_GERMAN: Rules = (
-    (
+_GERMAN = (
+    Rule(
+        (" komma ",),
         regex.compile(
             r"(?<![\w-])(?P<whole>\p{L}{3,40}) (?P<point>Komma) "
             rf"(?P<decimals>{_GERMAN_DIGIT}(?: {_GERMAN_DIGIT}){{0,6}})"
@@ -231,13 +239,15 @@ _GERMAN: Rules = (
         ),
         _decimals,
     ),
-    (
+    Rule(
+        ("zehnhundert",),
         regex.compile(
             r"(?<![\w-])(?:drei|vier|fünf|sech|sieb|acht|neun)zehnhundert\p{Ll}{0,30}(?![\w-])"
         ),
         _german_year,
     ),
-    (
+    Rule(
+        _MONTHS["de"],
         regex.compile(
             r"(?<=\b(?:[Aa]m|[Dd]e[mnr]|[Vv]om|[Zz]um|[Bb]is|[Aa]b|[Ss]eit) )\p{Ll}{2,22}te[nr]?"
             rf"(?= (?:{'|'.join(MONTHS['de'])})\b)"
@@ -245,4 +255,4 @@ _GERMAN: Rules = (
         _german_day,
     ),
 )
-_RULES = {"en": (*_ENGLISH, *amounts_in_words.ENGLISH), "de": (*_GERMAN, *amounts_in_words.GERMAN)}
+RULES = {"en": (*_ENGLISH, *amounts_in_words.ENGLISH), "de": (*_GERMAN, *amounts_in_words.GERMAN)}

@@ -216,6 +216,7 @@ _NO_CENTS = regex.compile(
     r"(?<![\d.,'’]|(?<!\d)-)(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
 )
 """1.299,- € or CHF 5.–."""
+_WITHS = {"w/o": "without", "w/": "with"}
 _WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;])|(?=\.\W*+$))"
@@ -285,12 +286,11 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
     if known is None:
         return None
     found, numbers = [*find_days(text, language)], [*_numbers(text, language, target)]
-    if language == "de":
-        found += map(_number_of, _NUMBER_OF.finditer(text))
-    else:
-        words = {"w/o": "without", "w/": "with"}
-        found += (Replacement(*one.span(), words[one.group()]) for one in _WITH.finditer(text))
-    found += (Replacement(*one.span(), _word(one, language)) for one in known.finditer(text))
+    if "w/" in text and language == "en":
+        found += (Replacement(*one.span(), _WITHS[one.group()]) for one in _WITH.finditer(text))
+    if "." in text:
+        found += map(_number_of, _NUMBER_OF.finditer(text) if language == "de" else ())
+        found += (Replacement(*one.span(), _word(one, language)) for one in known.finditer(text))
     return spell(text, found, numbers) if found or numbers else None
 
 

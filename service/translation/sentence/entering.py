@@ -99,6 +99,8 @@ class Entrance:
         self._changes_script = work.is_traditional or work.source == SIMPLIFIED
         self._is_aligned = work.job.is_aligned or work.job.is_checked
         self._has_capitals_for_nouns = work.source in NOUNS_IN_CAPITALS
+        self._last_stages: dict[str, Sequence[LastStage]] = {}
+        """By text, of those that were counted."""
         self._asks_titles_again = (
             work.can_repeat and not work.options.sampling and not self._has_capitals_for_nouns
         )
@@ -175,6 +177,10 @@ class Entrance:
 
     def last_stages(self, text: str) -> Sequence[LastStage]:
         """The stages that a sentence enters last: of its script, its words and its letters."""
+        known = self._last_stages.get(text)
+        return self._find_last_stages(text) if known is None else known
+
+    def _find_last_stages(self, text: str) -> Sequence[LastStage]:
         stages: list[LastStage] = []
         if self._changes_script:
             script = enter_script(
@@ -224,4 +230,7 @@ class Entrance:
         )
         text = text if carriers is None else carriers.text
         last = self.last_stages(text)
-        return len(self._encoder.ids(last[-1].text if last else text))
+        count = len(self._encoder.ids(last[-1].text if last else text))
+        if count <= self._encoder.max_tokens:
+            self._last_stages[text] = last
+        return count

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import regex
@@ -25,6 +26,7 @@ _TIMES = regex.compile(
     rf"(?![\d:：钟]|(?<=[点时])[{DIGITS}十零半分])"
 )
 """A time, or two."""
+_MAYBE = re.compile("[点时:：晨早午]")
 _UNKNOWN = frozenset("早晚")
 _EARLY = frozenset({"凌晨", "清晨"})
 """Networks know 早上八点 within a sentence."""
@@ -36,7 +38,7 @@ _LONGEST_DAY = 3
 def find_chinese_hours(text: str) -> Iterator[Replacement]:
     """Those that networks know better in digits. The second of two times is of the first one's part
     of the day unless it has one of its own."""
-    for found in _TIMES.finditer(text):
+    for found in _TIMES.finditer(text) if _MAYBE.search(text) else ():
         if _is_better_in_digits(found):
             start, end = found.start("part" if _loses_part(found) else "hour"), found.end()
             new = "-".join(_in_digits(found, side) for side in _sides(found))

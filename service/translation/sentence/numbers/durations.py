@@ -27,13 +27,13 @@ def find_durations(text: str, language: str) -> Iterator[Replacement]:
     if language == "en":
         yield from _english(text)
     elif language == "de":
-        for found in _ADJECTIVE.finditer(text):
+        for found in _ADJECTIVE.finditer(text) if "ig" in text else ():
             words = f"{found['count']} {_UNITS[found['unit']]} lang{found['ending'] or ''}"
             yield Replacement(*found.span(), words)
 
 
 def _english(text: str) -> Iterator[Replacement]:
-    for found in _DURATION.finditer(text):
+    for found in _DURATION.finditer(text) if "h" in text else ():
         hours, minutes = found["hours"], found["minutes"]
         parts = [(hours, "hour"), *([(minutes, "minute")] if minutes else [])]
         words = (

@@ -3,6 +3,7 @@ hours, in digits: networks make 17 p.m. of 9–17 Uhr, and 17 of 17 Uhr. And Chi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ _HOUR = regex.compile(
     regex.IGNORECASE,
 )
 """3 p.m., by itself or after an hour of which no half is told, as in `9 to 11 p.m.`"""
+_HAS_DIGIT = re.compile("[0-9]")
 _HALF = 12
 _DASHES = frozenset("-–—")
 _DASH_AFTER = regex.compile(r"\s?[-–—]\s?\d")
@@ -51,8 +53,8 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
         yield from (Hour(*one, one.new) for one in find_chinese_hours(text))
     elif language in ("en", "de"):
         spoken = (Hour(*one, one.new) for one in find_spoken_hours(text, language))
-        in_digits = _english(text) if language == "en" else _german(text)
-        yield from disjoint([*spoken, *in_digits])
+        find = _english if language == "en" else _german
+        yield from disjoint([*spoken, *(find(text) if _HAS_DIGIT.search(text) else ())])
 
 
 def _german(text: str) -> Iterator[Hour]:

@@ -24,6 +24,7 @@ from service.translation.sentence.abbreviations import enter_abbreviations, ente
 from service.translation.sentence.capitals import enter_capitals, enter_title, is_title
 from service.translation.sentence.emphasis import enter_emphasis
 from service.translation.sentence.entering import Entry
+from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rare_capitals import enter_rare_capitals
 from service.translation.sentence.slashes import enter_slashes
@@ -293,13 +294,13 @@ def test_case_changes_case_only(enter: type[Stage], text: str) -> None:
 
 @settings(deadline=None)
 @given(TEXTS, st.sampled_from([True, False, "nonewlines"]), st.booleans(), PAIRS)
-def test_a_text_that_looks_plain_is_what_the_whole_way_makes_of_it(
+def test_a_text_that_looks_whole_is_what_the_whole_way_makes_of_it(
     text: str, split: bool, has_terms: bool, pair: tuple[str, str]
 ) -> None:
-    """The look at a plain text decides nothing that taking apart and cutting does not."""
+    """The look at a text decides nothing that taking apart and cutting does not."""
     looked, entries = prepared(text, split_sentences=split, has_terms=has_terms, pair=pair)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Preparation, "_is_plain", lambda *_: False)
+        patch.setattr(Preparation, "_whole", lambda *_: None)
         cut, others = prepared(text, split_sentences=split, has_terms=has_terms, pair=pair)
     assert looked.gaps == cut.gaps
     assert list(map(described, looked.sentences)) == list(map(described, cut.sentences))
@@ -311,13 +312,16 @@ def test_a_text_that_looks_plain_is_what_the_whole_way_makes_of_it(
     ("text", "is_plain"),
     [
         *(("The old house is big.", True), ("Hello, world!", True), ("It is 5.", True)),
-        *(("Go {0}.", False), ("Go. Now.", False), ("GO THERE NOW", False), ("<b>x</b>", False)),
-        *((" a", False), ("a\nb", False), ("€5", False), ("", False), (f"a {MARK}", False)),
+        *(("A NEW book", False), ("It takes two thirds of it.", False), ("It is yes/no.", False)),
+        *(("Go {0}.", None), ("Go. Now.", None), ("GO THERE NOW", None), ("<b>x</b>", None)),
+        *((" a", None), ("a\nb", None), ("€5", None), ("", None), (f"a {MARK}", None)),
     ],
 )
-def test_most_sentences_are_plain(text: str, is_plain: bool) -> None:
+def test_most_texts_are_one_sentence_at_a_look(text: str, is_plain: bool | None) -> None:
+    """None: it must be taken apart."""
     work = ModelJob(TranslationJob([text], "en", "de"), [text], [0], "en", "de", DecodingOptions())
-    assert Preparation(TOKENIZERS[16], LIMITS, work)._is_plain(text) is is_plain
+    whole = Preparation(TOKENIZERS[16], LIMITS, work)._whole(text)
+    assert (whole and whole.is_plain) is is_plain
 
 
 @given(st.data(), st.sampled_from(["en", "de", "fr", "ru", "ja", "th", "zh"]))
@@ -328,4 +332,5 @@ def test_a_usual_sentence_needs_no_stage(data: st.DataObject, source: str) -> No
     preparation = Preparation(tokenizer, LIMITS, work)
     text = data.draw(st.from_regex(preparation._usual, fullmatch=True, alphabet=SPELLED))
     assume(not tokenizer.count_unspelled(text))
-    assert preparation._has_no_stage(text)
+    assert preparation._is_bare_sentence(text)
+    assert not has_odd_words(text, source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 
 import pytest
@@ -12,7 +13,7 @@ from num2words import num2words
 
 from service.translation.checks.dotted_times import with_colons
 from service.translation.checks.numbers import find_numbers, unmatched
-from service.translation.checks.spelled_out import has_spoken_numbers, in_digits
+from service.translation.checks.spelled_out import RULES, has_spoken_numbers, in_digits
 from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.numbers.amounts import find_amounts
 from tests.service.translation.sentence.test_abbreviations import entered
@@ -290,3 +291,32 @@ def test_into_chinese_the_word_percent_goes_in_as_its_sign() -> None:
     stage = enter_abbreviations(text, "en", "zh")
     assert stage is not None
     assert stage.text == "10%, 2.5%, 1.5%, ⟦0⟧%, a small percentage"
+
+
+_WORDS = {
+    "en": [
+        *("one", "two", "nineteen", "twenty", "thirty", "eighty-four", "hundred", "thousand"),
+        *("million", "trillion", "percent", "per cent", "point", "half a", "a quarter of a"),
+        *("thirds", "a fifth of", "first", "twenty-first", "of March", "May", "in", "the", "and"),
+        *("or", "to", "between", "the nineteen eighties", "two to three million"),
+    ],
+    "de": [
+        *("ein", "zwei", "fünf", "zwanzig", "hundert", "zweitausend", "neunzehnhundertacht"),
+        *("Million", "Millionen", "Milliarde", "Billion", "Billionen", "Prozent", "Komma"),
+        *("eine", "halbe", "ein halbes", "bis", "oder", "und", "zwischen", "am", "ersten März"),
+    ],
+}
+
+
+@pytest.mark.parametrize("language", _WORDS)
+def test_what_a_rule_finds_has_one_of_its_hints(language: str) -> None:
+    drawn = random.Random(5)
+    found = set()
+    for _ in range(4000):
+        words = drawn.choices(_WORDS[language], k=drawn.randrange(2, 7))
+        text = drawn.choice([str.lower, str, str.upper])(" ".join(words))
+        for place, (hints, pattern, _) in enumerate(RULES[language]):
+            if pattern.search(text):
+                found.add(place)
+                assert any(hint in text.lower() for hint in hints), (text, hints)
+    assert len(found) == len(RULES[language])
