@@ -32,9 +32,13 @@ _INSTRUCTS = re.compile(
     re.I,
 )
 """How an instruction begins. Texts, too, speak of translations into languages."""
-_THE = r"\W{0,3}(?:(?:the|simplified|简体|簡體)\W{0,3})?$"
-_FROM = re.compile(rf"(?:\bfrom|\baus(?:\W+dem)?|[从從由]){_THE}", re.I)
-_TO = re.compile(rf"(?:\b(?:in)?to|\bins?|[成为為到至]){_THE}", re.I)
+_THE = (
+    r"\W{0,3}(?:(?:the|an?|simplified|简体|簡體|(?:in)?formal|natural|fluent|idiomatic|colloquial"
+    r"|native|standard|modern|plain|simple|easy|good|correct)\W{0,3}){0,3}$"
+)
+_IS = r"(?: language)?(?: is)?"
+_FROM = re.compile(rf"(?:\bfrom|\bsource{_IS}|\baus(?:\W+dem)?|[从從由]){_THE}", re.I)
+_TO = re.compile(rf"(?:\b(?:in)?to|\btarget{_IS}|\bins?|[成为為到至]){_THE}", re.I)
 _MOST_WORDS_BEFORE = 24
 """Characters before a language's name that say whether it is the source or the target."""
 _LETTER = r"[A-Za-zÀ-ɏ]"
@@ -45,13 +49,24 @@ _CODE = re.compile(
     re.I,
 )
 _QUOTED = re.compile(
-    r"\s*(?:please\s+)?(?:help me (?:to )?)?translate[\s,:]{1,3}[\"“`](?P<text>.+)[\"”`]\s+"
-    r"(?P<asks>[^\"“”`]{1,200})",
+    r"\s*(?:please\s+)?(?:help me (?:to )?)?translate[\s,:]{1,3}[\"“`'‘«„「](?P<text>.+)"
+    r"[\"”`'’»“」]\s+(?P<asks>[^\"“”`]{1,200})",
     re.I | re.S,
 )
-_FENCED = re.compile(r"(?P<fence>\"{3}|`{3}|'{3}|🔤)(?P<text>.+?)(?P=fence)", re.S)
+_FENCED = re.compile(
+    r"(?P<fence>\"{3}|`{3}|'{3}|🔤)(?:(?<=```)\w+\n)?(?P<text>.+?)(?P=fence)", re.S
+)
+_OWN_FENCE = "🔤"
+"""It stands in no text."""
 _LABEL = re.compile(r"(?:^|\n)(?:(?:source )?text|input) *[:：]", re.I)
-_NEXT_LABEL = re.compile(r"\s*translat(?:ed text|ion)\s*[:：]\s*", re.I)
+_NEXT_LABEL = re.compile(r"\s*(?:\w{1,20} )?translat(?:ed text|ion)\s*[:：]\s*", re.I)
+_ORDER = re.compile(
+    r"[\W\d_]*(?:(?:please|do not|don't|never|only|just|keep|preserve|maintain|return|output|reply"
+    r"|respond|answer|provide|translate|bitte|nur|keine?|gib|behalte|übersetze)\b|[请請只仅僅不保输輸])"
+    r"(?!.*[:：]\s*$)|\s*(?:(?:source )?text|input) *[:：]",
+    re.I,
+)
+"""How a line begins that says how to translate, and introduces no text."""
 _QUOTES = ('""', "“”", "「」")
 
 
@@ -153,13 +168,24 @@ def _names_of(code: str) -> Iterator[str]:
 
 
 def _unwrapped(text: str) -> str:
-    """A text without its fences, label or quotation marks."""
-    if fenced := _FENCED.search(text):
+    """A text without its fences, label or quotation marks, and without the orders around them."""
+    fenced = _FENCED.search(text)
+    if fenced and (
+        fenced["fence"] == _OWN_FENCE
+        or _has_only_orders(text[: fenced.start()], text[fenced.end() :])
+    ):
         return fenced["text"].strip()
-    if label := _LABEL.search(text):
-        text, _, last = text[label.end() :].strip().rpartition("\n")
-        if not _NEXT_LABEL.fullmatch(last):
-            text = f"{text}\n{last}"
+    label = _LABEL.search(text)
+    if label and _has_only_orders(text[: label.start()]):
+        text = text[label.end() :]
+    before, _, last = text.strip().rpartition("\n")
+    text = before if _NEXT_LABEL.fullmatch(last) and before else text
     text = text.strip()
     is_quoted = len(text) > 2 and text[0] + text[-1] in _QUOTES and text[0] not in text[1:-1]
     return text[1:-1] if is_quoted else text
+
+
+def _has_only_orders(*parts: str) -> bool:
+    """Whether no line around a text can be one of the text."""
+    lines = (line for part in parts for line in part.splitlines())
+    return all(_ORDER.match(line) or _NEXT_LABEL.fullmatch(line) for line in lines if line.strip())

@@ -67,6 +67,11 @@ def test_the_model_or_the_system_message_names_the_languages(
         "Hi! Could you please translate this into German: {}",
         "### Task:\nTranslate the text below to German.\n{}",
         "Bitte den folgenden Text ins Deutsche übersetzen:\n{}",
+        "Translate '{}' into German.",
+        "Translate to German:\n```text\n{}\n```",
+        "Translate to German.\nKeep names.\n\nText: {}",
+        'Translate to German:\n"""\n{}\n"""\nReturn only the translation.',
+        "Translate to German:\n\n{}\n\nGerman translation:",
         "你是一位翻译，把以下英文翻译成德语：{}",
         "现在把这段话从英文翻译成德语：{}",
     ],
@@ -112,6 +117,39 @@ def test_a_text_that_asks_for_nothing_or_for_something_else_is_the_text(
         assert choice["message"]["content"] == text.upper()
     if "ranslate to English" not in text:
         assert ask(client, model="gpt-4o", messages=messages).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A house\n\nIt is big.\n\n```\npip install x\n```\n\nThe dog is small.",
+        "Please run this:\n```\npip install x\n```",
+        "```\nmake\n```\nIt is big.\n```\nmake test\n```",
+        "He said '''Hi''' and '''bye'''.",
+        "Title: A house\nText: It is big.",
+        "It is big.\nInput: a dog.",
+    ],
+)
+def test_fences_and_labels_inside_a_text_are_the_texts(text: str) -> None:
+    for before in ("Translate to German:\n\n", "Translate into German.\nKeep the names.\n"):
+        prompt = read_prompt(before + text, ("en", "de"))
+        assert prompt is not None
+        assert prompt.text.endswith(text)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Target language: German. Source language: English. Translate.",
+        "Translate into formal German. The source language is English.",
+        "Translate to natural, fluent German from English.",
+        "Translate the English text: the target language is German.",
+    ],
+)
+def test_the_order_of_two_languages_does_not_count(asked: str) -> None:
+    languages = read_instruction(asked, ("en", "de"))
+    assert languages is not None
+    assert languages.target == "de"
 
 
 @pytest.mark.parametrize(
