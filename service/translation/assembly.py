@@ -142,24 +142,24 @@ class Assembly:
         is_again: bool = False,
     ) -> SentenceResult:
         """The result of a sentence; of one that is translated again the hypothesis that lost
-        least comes first."""
+        least comes first. No other that counts lost more than the first."""
         raise_if_unwanted()
         if outcome.error is not None:
             raise outcome.error
         hypotheses = outcome.hypotheses
         drafts = list(self._drafts(sentence, entry, hypotheses))
         ranks = list(range(len(hypotheses)))
-        faults = _faults(sentence, drafts if is_again else drafts[:1], self.work)
+        faults = _faults(sentence, drafts, self.work)
         if is_again:
             ranks.sort(key=lambda rank: faults[rank])
         first, job = ranks[0], self.work.job
         best, draft = hypotheses[first], drafts[first]
         draft = draft or self._completed(sentence, entry, best)
-        others = (drafts[rank] for rank in ranks[1 : self.work.options.n_best])
+        others = (drafts[rank] for rank in ranks[1:] if faults[rank] <= faults[first])
         rated = self._confidence(sentence, draft, best) if job.is_aligned else None
         return SentenceResult(
             sentence=sentence,
-            drafts=[draft, *(one for one in others if one is not None)],
+            drafts=[draft, *(one for one in others if one is not None)][: self.work.options.n_best],
             faults=faults[first],
             source=sentence.read(),
             target=read(sentence, draft),

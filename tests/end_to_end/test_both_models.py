@@ -12,6 +12,8 @@ from fastapi.testclient import TestClient
 
 from service.commands.group import dragoman
 from service.offline import OfflineOptions, OfflineTranslator
+from service.translation.checks.dates import lost_dates
+from service.translation.checks.numbers import find_numbers, unmatched
 from tests.end_to_end.conftest import ask
 
 ROOT = Path(__file__).parents[2]
@@ -130,6 +132,29 @@ def test_alternatives_differ_in_more_than_spaces(client: TestClient) -> None:
     for best, others in zip(answer["translatedText"], answer["alternatives"], strict=True):
         bare = ["".join(text.split()) for text in (best, *others)]
         assert len(set(bare)) == len(bare)
+
+
+AMOUNTS = {
+    ("en", "de"): [
+        *("Price: $5.00", "He's 30 years old.", "The train leaves at 10:30 on 3 May 2024."),
+        *("We need 1,500 litres of water.", "Tom has 2 sisters and 3 brothers."),
+    ],
+    ("de", "en"): ["Der Preis ist 4,50 Euro.", "Er ist 30 Jahre alt.", "Wir sehen uns um 18 Uhr."],
+    ("zh", "en"): ["他三十岁了。", "我有两百五十块钱。", "会议在下午三点开始。"],
+}
+
+
+@pytest.mark.parametrize("pair", AMOUNTS)
+def test_alternatives_have_the_numbers_of_the_text(
+    client: TestClient, pair: tuple[str, str]
+) -> None:
+    texts = [*AMOUNTS[pair], " ".join(AMOUNTS[pair])]
+    answer = ask(client, q=texts, source=pair[0], target=pair[1], alternatives=5)
+    assert sum(map(len, answer["alternatives"])) >= len(texts)
+    for text, others in zip(texts, answer["alternatives"], strict=True):
+        for other in others:
+            assert unmatched(find_numbers(text), find_numbers(other)) == ([], []), (text, other)
+            assert not lost_dates(text, other, pair)
 
 
 LINES = (
