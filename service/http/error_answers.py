@@ -35,8 +35,8 @@ from service.errors import (
 from service.exhaustion import is_exhaustion
 from service.stores.glossary_rows import NO_DICTIONARY
 
-DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/", "/language/translate/v2"
-OPENAI = ("/v1/chat/", "/v1/models")
+DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/translate", "/language/translate/v2"
+OPENAI = "/v1/"
 OPUS_CAT = ("/MTRestService/", "/MtRestService/")
 """Path prefixes of the other APIs. OPUS-CAT's plugins know only the status of an error."""
 APERTIUM = "/translate"
@@ -53,6 +53,9 @@ _NOT_OFFERED = {
     "/v3/style_rules": "style rules",
     "/v3/translation_memories": "translation memories",
     "/v3/voice": "requests of DeepL Voice",
+    "/v1/responses": "OpenAI's responses, other than chat completions,",
+    "/v1/completions": "OpenAI's completions, other than of chats,",
+    "/v1/embeddings": "embeddings",
 }
 """By path prefix: what clients of the other APIs may ask for; they would repeat a 501."""
 _UNSUPPORTED = re.compile(r"(source|target) language (.+) is not supported;")
@@ -217,11 +220,11 @@ _FORMATS: Mapping[str, _Foreign] = {
         (DEEPL, DEEPL_3),
         (_deepl, {KeyRequired.code: InvalidKey.status, QuotaExceeded.code: 456}),
     ),
-    **dict.fromkeys(OPENAI, (openai_error, {InvalidKey.code: KeyRequired.status})),
     DEEPLX: (_deeplx, {}),
+    OPENAI: (openai_error, {InvalidKey.code: KeyRequired.status}),
     GOOGLE: (_google, {KeyRequired.code: InvalidKey.status, InvalidKey.code: 400}),
 }
-"""By prefix."""
+"""By prefix; of two that a path has the first counts."""
 
 
 def _format_of(path: str, method: str) -> _Foreign | None:

@@ -76,6 +76,7 @@ PATHS = Paths(
             glossaries.PATH + "/",
             deepl_glossaries.GLOSSARIES + "/",
             deepl_glossaries.GLOSSARIES_3 + "/",
+            openai.MODELS + "/",
         ),
     ),
     work=_WORK,

@@ -18,7 +18,7 @@ from fastapi.sse import format_sse_event
 from pydantic import Field
 from pydantic_core import to_json
 
-from service.errors import InvalidField, ServiceError, drop_frames, shown
+from service.errors import InvalidField, NotFound, ServiceError, drop_frames, shown
 from service.http.bodies import JSON
 from service.http.error_answers import openai_error, unforeseen
 from service.http.prompts import NamedLanguages, instructs, read_instruction, read_prompt
@@ -141,10 +141,22 @@ def _is_known(languages: NamedLanguages, known: Callable[[str], str | None]) -> 
 @router.api_route(MODELS, methods=[*READ])
 async def models(request: Request) -> dict[str, Any]:
     """A model for each pair of languages."""
-    state = server_state(request)
-    common = {"object": "model", "created": 0, "owned_by": "dragoman"}
-    pairs = state.dispatcher.routes.pairs
-    return {"object": "list", "data": [{"id": "-".join(pair), **common} for pair in pairs]}
+    pairs = server_state(request).dispatcher.routes.pairs
+    return {"object": "list", "data": [_model("-".join(pair)) for pair in pairs]}
+
+
+@router.api_route(MODELS + "/{name}", methods=[*READ])
+async def model(request: Request, name: str) -> dict[str, Any]:
+    """A model that is listed, or of a pair whose source is detected. Raises NotFound."""
+    routes = server_state(request).dispatcher.routes
+    pairs = [*routes.pairs, *((AUTO, code) for code in routes.languages)]
+    if name not in map("-".join, pairs):
+        raise NotFound(f"model must be a pair of languages such as en-de, got {shown(name)}")
+    return _model(name)
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "dragoman"}
 
 
 @router.post(PATH)

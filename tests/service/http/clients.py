@@ -50,8 +50,8 @@ def error_members(path: str, method: str = "POST") -> set[str]:
         return {"status", "code", "message", "explanation"}
     members = {
         ("/v2/", "/v3/"): {"message"},
-        ("/v1/chat/", "/v1/models", "/language/"): {"error"},
-        ("/v1/",): {"code", "message"},
+        ("/v1/translate",): {"code", "message"},
+        ("/v1/", "/language/"): {"error"},
     }
     found = (names for prefixes, names in members.items() if path.startswith(prefixes))
     return next(found, {"error", "code", "request_id"})

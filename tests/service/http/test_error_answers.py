@@ -101,6 +101,7 @@ CHECKS: dict[str, Callable[[Any, int, ServiceError], None]] = {
     "/v2/translate": check_deepl,
     "/v1/translate": check_deeplx,
     "/v1/chat/completions": check_openai,
+    "/v1/responses": check_openai,
     "/language/translate/v2/detect": check_google,
 }
 

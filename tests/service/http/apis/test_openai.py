@@ -278,4 +278,26 @@ def test_what_cannot_be_translated_is_refused(client: TestClient, fields: dict[s
 
 
 def test_the_pairs_are_listed_as_models(client: TestClient) -> None:
-    assert "en-de" in [one["id"] for one in client.get("/v1/models").json()["data"]]
+    listed = client.get("/v1/models").json()["data"]
+    assert "en-de" in [one["id"] for one in listed]
+    for one in listed:
+        assert client.get(f"/v1/models/{one['id']}").json() == one
+    assert client.get("/v1/models/auto-de").json()["id"] == "auto-de"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [
+        ("models/gpt-4o", 404, "a pair of languages such as en-de, got 'gpt-4o'"),
+        ("responses", 400, "other than chat completions, are not offered"),
+        ("completions", 400, "other than of chats, are not offered"),
+        ("embeddings", 400, "embeddings are not offered"),
+        ("audio/speech", 404, "not found"),
+    ],
+)
+def test_what_is_not_there_is_told_as_openai_does(
+    client: TestClient, path: str, status: int, told: str
+) -> None:
+    answer = client.get(f"/v1/{path}")
+    assert answer.status_code == status
+    assert told in answer.json()["error"]["message"]
