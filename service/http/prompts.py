@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from service.http.language_names import language_name
@@ -49,8 +49,8 @@ _CODE = re.compile(
     re.I,
 )
 _QUOTED = re.compile(
-    r"\s*(?:please\s+)?(?:help me (?:to )?)?translate[\s,:]{1,3}[\"“`'‘«„「](?P<text>.+)"
-    r"[\"”`'’»“」]\s+(?P<asks>[^\"“”`]{1,200})",
+    r"\s*(?:please\s+)?(?:help me (?:to )?)?translate(?: \w{1,12}){0,4}[\s,:]{1,3}[\"“`'‘«„「]"
+    r"(?P<text>.+)[\"”`'’»“」]\s+(?P<asks>[^\"“”`]{1,200})",
     re.I | re.S,
 )
 _FENCED = re.compile(
@@ -60,9 +60,11 @@ _OWN_FENCE = "🔤"
 """It stands in no text."""
 _LABEL = re.compile(r"(?:^|\n)(?:(?:source )?text|input) *[:：]", re.I)
 _NEXT_LABEL = re.compile(r"\s*(?:\w{1,20} )?translat(?:ed text|ion)\s*[:：]\s*", re.I)
+_NAME = re.compile(r"\s*([^\W\d_][^:：\n]{0,39})[:：]\s*")
+"""A language's name before a text."""
 _ORDER = re.compile(
     r"[\W\d_]*(?:(?:please|do not|don't|never|only|just|keep|preserve|maintain|return|output|reply"
-    r"|respond|answer|provide|translate|bitte|nur|keine?|gib|behalte|übersetze)\b|[请請只仅僅不保输輸])"
+    r"|respond|answer|provide|produce|translate|bitte|nur|keine?|gib|behalte|übersetze)\b|[请請只仅僅不保输輸])"
     r"(?!.*[:：]\s*$)|\s*(?:(?:source )?text|input) *[:：]",
     re.I,
 )
@@ -90,12 +92,31 @@ def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
     quoted = _QUOTED.fullmatch(message)
     if quoted and (languages := read_instruction("translate " + quoted["asks"], codes)):
         return Prompt(languages, quoted["text"])
-    ends = re.finditer(r"[:：\n]", message[:_MOST_BEFORE])
-    for end in itertools.islice(ends, _MOST_ENDS):
+    ends = list(itertools.islice(re.finditer(r"[:：\n]", message[:_MOST_BEFORE]), _MOST_ENDS))
+    for number, end in enumerate(ends):
         if languages := read_instruction(message[: end.start()], codes):
-            text = _unwrapped(message[end.end() :])
+            begin = end.end()
+            if end[0] == "\n":  # behind a colon stands the text
+                begin = _after_repeated(message, begin, ends[number + 1 :], languages, codes)
+            text = _unwrapped(message[begin:], _names(tuple(codes)))
             return Prompt(languages, text) if text else None
     return None
+
+
+def _after_repeated(
+    message: str,
+    begin: int,
+    ends: Iterable[re.Match[str]],
+    languages: NamedLanguages,
+    codes: Sequence[str],
+) -> int:
+    """Where a text begins: behind a second order to translate into the language, or at `begin`."""
+    end = next(iter(ends), None)
+    if end is None or end[0] == "\n" or not message[end.end() :].strip():
+        return begin
+    order = message[begin : end.start()]
+    again = read_instruction(order, codes) if _ORDER.match(order) or instructs(order) else None
+    return end.end() if again and again.target == languages.target else begin
 
 
 def instructs(message: str) -> bool:
@@ -167,8 +188,8 @@ def _names_of(code: str) -> Iterator[str]:
         yield from (f"{script}{name[:-1]}{end}" for end in "语語文")
 
 
-def _unwrapped(text: str) -> str:
-    """A text without its fences, label or quotation marks, and without the orders around them."""
+def _unwrapped(text: str, names: Mapping[str, str]) -> str:
+    """A text without its fences, labels or quotation marks, and without the orders around them."""
     fenced = _FENCED.search(text)
     if fenced and (
         fenced["fence"] == _OWN_FENCE
@@ -178,11 +199,20 @@ def _unwrapped(text: str) -> str:
     label = _LABEL.search(text)
     if label and _has_only_orders(text[: label.start()]):
         text = text[label.end() :]
-    before, _, last = text.strip().rpartition("\n")
-    text = before if _NEXT_LABEL.fullmatch(last) and before else text
-    text = text.strip()
+    text = _without_next_label(text, names).strip()
     is_quoted = len(text) > 2 and text[0] + text[-1] in _QUOTES and text[0] not in text[1:-1]
     return text[1:-1] if is_quoted else text
+
+
+def _without_next_label(text: str, names: Mapping[str, str]) -> str:
+    """A text without a last line "Translation:", or "German:" if it begins with "English:"."""
+    before, _, last = text.strip().rpartition("\n")
+    if before and _NEXT_LABEL.fullmatch(last):
+        return before
+    first, second = _NAME.match(before), _NAME.fullmatch(last)
+    if first and second and {first[1].lower(), second[1].lower()} <= names.keys():
+        return before[first.end() :]
+    return text
 
 
 def _has_only_orders(*parts: str) -> bool:

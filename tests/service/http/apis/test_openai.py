@@ -72,6 +72,11 @@ def test_the_model_or_the_system_message_names_the_languages(
         "Translate to German.\nKeep names.\n\nText: {}",
         'Translate to German:\n"""\n{}\n"""\nReturn only the translation.',
         "Translate to German:\n\n{}\n\nGerman translation:",
+        'Translate the sentence "{}" from English to German.',
+        "Translate the following text from English into German.\nEnglish: {}\nGerman:",
+        "You are a professional English (en) to German (de) translator. Your goal is to accurately "
+        "convey the meaning of the original English text.\nProduce only the German translation, "
+        "without any explanations. Please translate the following English text into German:\n\n{}",
         "你是一位翻译，把以下英文翻译成德语：{}",
         "现在把这段话从英文翻译成德语：{}",
     ],
@@ -128,6 +133,8 @@ def test_a_text_that_asks_for_nothing_or_for_something_else_is_the_text(
         "He said '''Hi''' and '''bye'''.",
         "Title: A house\nText: It is big.",
         "It is big.\nInput: a dog.",
+        "Please translate it into German:\nYes.",
+        "German: Hi.\nTom:",
     ],
 )
 def test_fences_and_labels_inside_a_text_are_the_texts(text: str) -> None:
