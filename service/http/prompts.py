@@ -38,9 +38,16 @@ _THE = (
 )
 _IS = r"(?: language)?(?: is)?"
 _FROM = re.compile(rf"(?:\bfrom|\bsource{_IS}|\baus(?:\W+dem)?|[从從由]){_THE}", re.I)
-_TO = re.compile(rf"(?:\b(?:in)?to|\btarget{_IS}|\bins?|[成为為到至]){_THE}", re.I)
+_TO = re.compile(rf"(?:\b(?:in)?to|\btarget{_IS}|\bins|[成为為到至]){_THE}", re.I)
+_IN = re.compile(rf"\bin{_THE}", re.I)
 _MOST_WORDS_BEFORE = 24
 """Characters before a language's name that say whether it is the source or the target."""
+_OTHERS = """
+    af ar az be bg bn bs ca cs cy da de el en es et eu fa fi fil fr ga gl gu he hi hr hu hy id is
+    it ja ka kk km kn ko lo lt lv mk ml mn mr ms my nb ne nl no pa pl ps pt ro ru si sk sl sq sr
+    sv sw ta te tg th tr uk ur uz vi zh zu
+"""
+"""Codes of languages that people name."""
 _LETTER = r"[A-Za-zÀ-ɏ]"
 _WORD = re.compile(rf"{_LETTER}+(?:-{_LETTER}+)*")
 _CHINESE_END = re.compile(r"[语語文](?:[(（](?P<script>\w{1,4})[)）])?")
@@ -131,17 +138,19 @@ def read_instruction(asked: str, codes: Sequence[str]) -> NamedLanguages | None:
     if not _TRANSLATES.search(asked):
         return None
     names = _names(tuple(codes))
-    sources, targets, others = list[str](), list[str](), list[str]()
+    sources, targets, within, others = list[str](), list[str](), list[str](), list[str]()
     for begin, name in _mentions(asked, names):
         before = asked[max(0, begin - _MOST_WORDS_BEFORE) : begin]
-        found = sources if _FROM.search(before) else targets if _TO.search(before) else others
+        lists = ((_FROM, sources), (_TO, targets), (_IN, within))
+        found = next((one for pattern, one in lists if pattern.search(before)), others)
         found.append(names[name])
+    sources = [code for code in sources if code in codes]  # others are detected, or refused
     coded = [(one["source"], one["name"]) for one in _CODE.finditer(asked)]
     known = {code.lower(): code for code in codes}
     sources += [known[name.lower()] for is_source, name in coded if is_source and name in known]
-    targets += others[::-1]
     names_of_targets = [name for is_source, name in coded if not is_source]
     targets += [known[name.lower()] for name in names_of_targets if name.lower() in known]
+    targets += [*within, *others[::-1]]  # "the text is in English" may go before "into German"
     targets += names_of_targets  # "into a colloquial German" names no code first
     return NamedLanguages(next(iter(sources), None), targets[0]) if targets else None
 
@@ -167,8 +176,9 @@ def _mentions(asked: str, names: Mapping[str, str]) -> Iterator[tuple[int, str]]
 
 @functools.lru_cache(8)
 def _names(codes: tuple[str, ...]) -> Mapping[str, str]:
-    """The code of each name in small letters; of several with a name, the shortest."""
-    by_length = sorted(codes, key=len, reverse=True)
+    """The code of each name in small letters; of several with a name, the shortest of `codes`. One
+    that the server lacks is found, too: the other language beside it would be the target."""
+    by_length = [*_OTHERS.split(), *sorted(codes, key=len, reverse=True)]
     return {name.lower(): code for code in by_length for name in _names_of(code)}
 
 

@@ -151,6 +151,10 @@ def test_fences_and_labels_inside_a_text_are_the_texts(text: str) -> None:
         "Translate into formal German. The source language is English.",
         "Translate to natural, fluent German from English.",
         "Translate the English text: the target language is German.",
+        "The text is in English. Translate it to German.",
+        "The text is in French or English. Translate it to German.",
+        "Give a translation of the English text in German.",
+        "Translate the English text to de.",
     ],
 )
 def test_the_order_of_two_languages_does_not_count(asked: str) -> None:
@@ -267,6 +271,16 @@ def test_a_stream_that_fails_says_so(client: TestClient, runner: FakeRunner) -> 
         {"model": "gpt-4o"},
         {"model": "gpt-4o", "messages": [{"role": "user", "content": "Translate to Klingon: Hi"}]},
         {"model": "en-xx"},
+        *(
+            {"model": "gpt-4o", "system": asked}
+            for asked in (
+                "Translate the English text into French.",
+                "English to Japanese translation",
+                "You translate English into Brazilian Portuguese.",
+                "把英文翻译成法语。",
+                "Übersetze den englischen Text ins Polnische.",
+            )
+        ),
         {"model": "en-de" + "-" * 10_000, "stream": True},  # each chunk would repeat it
         {"messages": []},
         {"messages": "Hi."},
