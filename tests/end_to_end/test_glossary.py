@@ -129,6 +129,32 @@ def test_a_kept_string_is_one_next_word(
         assert word["translation"].startswith(prefix + word["text"])
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "target", "before", "kept"),
+    [
+        ("Hello {name}, how are you?", "en", "de", "Hallo ", "{name}"),
+        ("Hello {name}", "en", "de", "Hallo ", "{name}"),
+        ("See https://a.example/b now.", "en", "de", "Siehe ", "https://a.example/b"),
+        ("你好，{name}。", "zh", "en", "Hello, ", "{name}"),
+        ("Use `code` here.", "en", "zh", "在这里使用 ", "`code`"),
+    ],
+)
+def test_a_beginning_that_ends_inside_a_kept_string_goes_on_with_its_rest(
+    client: TestClient, text: str, source: str, target: str, before: str, kept: str
+) -> None:
+    pair = {"source": source, "target": target}
+    for length in range(len(kept) - 3, len(kept)):
+        prefix = before + kept[:length]
+        fields = {"q": text, **pair, "prefix": prefix}
+        answer = client.post("/translate/next", json=fields).json()
+        assert [word["text"] for word in answer["words"]] == [kept[length:]]
+        assert answer["end"] == 0
+        whole = ask(client, q=text, **pair, target_prefix=prefix)["translatedText"]
+        for translation in (whole, answer["words"][0]["translation"]):
+            assert translation.startswith(before + kept)
+            assert translation.count(kept) == 1
+
+
 @pytest.mark.parametrize(("source", "q"), [("en", "The software is big."), ("de", "Hallo {x}.")])
 @pytest.mark.parametrize("prefix", ["這個", "這", "", "這個軟件"])
 def test_traditional_beginnings_and_next_words_are_those_of_the_simplified(

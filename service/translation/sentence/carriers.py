@@ -24,6 +24,8 @@ from service.translation.sentence.stages import Draft
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
 _MOST_NUMBERS = 6
+_LEAST_BEGUN = 2
+"""Characters of a kept string, not only letters, of which a beginning is known."""
 _JOINED = regex.compile(r"[\p{Latin}\d_][:,;]")
 _PAUSES = frozenset(":,;")
 """Marks with a space after them where a language has spaces."""
@@ -90,7 +92,9 @@ class Carriers:
         return draft._replace(text=marked.text, links=moved, order=order)
 
     def carried(self, prefix: str) -> str:
-        """The beginning of a translation with the carriers of the kept strings that it has."""
+        """The beginning of a translation with the carriers of the kept strings that it has, also
+        of one that it ends inside."""
+        prefix += self.completion(prefix)
         free: dict[str, list[str]] = {}
         for kept, spelling in zip(self._kept, self.spellings, strict=False):
             free.setdefault(kept, []).append(spelling)
@@ -100,6 +104,17 @@ class Carriers:
             if own and span.start >= replacements[-1].end:
                 replacements.append(Replacement(*span, own.pop(0)))
         return Replaced(prefix, replacements).text
+
+    def completion(self, prefix: str) -> str:
+        """The rest of the kept string that the beginning of a translation ends inside, or ""."""
+        for kept in dict.fromkeys(self._kept):
+            for length in range(len(kept) - 1, _LEAST_BEGUN - 1, -1):
+                begun = kept[:length]
+                if begun.isalpha():  # it may be another word
+                    break
+                if prefix.endswith(begun) and prefix.count(kept) < self._kept.count(kept):
+                    return kept[length:]
+        return ""
 
     def completed(self, target: str) -> str:
         """A translation with each carrier once: the first one counts, others leave with the space

@@ -100,13 +100,17 @@ class NextWordFinder:
         outcomes, translations = await self._completed(starts, job.ticket, following)
         gaps = parsed.gaps[place.number + 1 :]
         rest = "".join(a + b for a, b in zip(gaps, [*translations, ""], strict=True))
-        spelling = _Spelling(sentence, _carried(sentence, entry), prefix, place, rest, work)
+        begun = entry.carriers.completion(place.part.rstrip()) if entry.carriers else ""
+        spelling = _Spelling(sentence, _carried(sentence, entry), prefix, begun, place, rest, work)
         found = [
             self._word(start, outcome.hypotheses[0], spelling)
             for start, outcome in zip(starts, outcomes, strict=True)
             if outcome.hypotheses
         ]
-        return NextWords(_distinct(found)[:count], end, place.number)
+        likeliest = _distinct(found)
+        if begun:
+            return NextWords([spelling.completed(likeliest, end)], 0.0, place.number)
+        return NextWords(likeliest[:count], end, place.number)
 
     def _prepare(self, work: ModelJob, prefix: str) -> tuple[ParsedText, Sequence[Entry], _Place]:
         (parsed,), entries = self.preparation(work).prepare()
@@ -191,11 +195,13 @@ class NextWordFinder:
 
 
 class _Spelling(NamedTuple):
-    """Writes what the network continues as the reader sees it."""
+    """Writes what the network continues as the reader sees it; `begun`: the rest of the kept
+    string that the prefix ends inside."""
 
     sentence: Sentence
     carried: Sequence[tuple[str, str]]
     prefix: str
+    begun: str
     place: _Place
     rest: str
     work: ModelJob
@@ -219,7 +225,13 @@ class _Spelling(NamedTuple):
 
     def word(self, text: str, probability: float, continuation: str) -> NextWord:
         word, whole = self._written(text), self._written(continuation)
-        return NextWord(word, probability, self.prefix + whole + self.rest)
+        return NextWord(word, probability, self.prefix + self.begun + whole + self.rest)
+
+    def completed(self, following: Sequence[NextWord], end: float) -> NextWord:
+        """The rest of the kept string, before the likeliest of what may follow it."""
+        goes_on = following and following[0].probability >= end
+        whole = self.prefix + self.begun + self.rest
+        return NextWord(self.begun, 1.0, following[0].translation if goes_on else whole)
 
     def _written(self, text: str) -> str:
         if self.sentence.is_in_capitals:
