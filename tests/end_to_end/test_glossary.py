@@ -130,6 +130,29 @@ def test_a_kept_string_is_one_next_word(
 
 
 @pytest.mark.parametrize(
+    ("text", "source", "target", "before", "word"),
+    [
+        ("Tom lives in Boston.", "en", "de", "Tom wohnt in ", "Boston"),
+        ("You have 3 new messages.", "en", "de", "Sie haben 3 neue ", "Nachrichten"),
+        ("Das Wetter ist heute schön.", "de", "en", "The ", "weather"),
+        ("It is late. The dog sleeps.", "en", "de", "Es ist spät. Der ", "Hund"),
+        ("THE HOUSE IS BIG.", "en", "de", "DAS ", "HAUS"),
+        ("图书馆在哪里？", "zh", "en", "Where is the ", "library"),
+    ],
+)
+def test_a_beginning_that_ends_inside_a_word_goes_on_with_its_rest(
+    client: TestClient, text: str, source: str, target: str, before: str, word: str
+) -> None:
+    for length in range(2, len(word)):
+        prefix = before + word[:length]
+        fields = {"q": text, "source": source, "target": target, "prefix": prefix}
+        found = client.post("/translate/next", json=fields).json()
+        assert word[length:] in [one["text"] for one in found["words"]]
+        assert all(one["translation"].startswith(prefix) for one in found["words"])
+        assert sum(one["probability"] for one in found["words"]) + found["end"] <= 1.01
+
+
+@pytest.mark.parametrize(
     ("text", "source", "target", "before", "kept"),
     [
         ("Hello {name}, how are you?", "en", "de", "Hallo ", "{name}"),

@@ -10,6 +10,7 @@ import asyncio
 import dataclasses
 import functools
 import math
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,6 +38,10 @@ MAX_WORDS = 10
 _SPARE_TOKENS = 3
 """Tokens that are completed beyond those asked for, because several may begin the same word."""
 _UNLIMITED = 10**9
+_BEGUN = re.compile(r"(?<![^\s(\"'„“»«])[^\W\d_]+$")
+"""Letters at the end that may be the beginning of a word."""
+_LEAST_WHOLE = 0.1
+"""The probability of a word among those that begin with it, with which it may be meant."""
 _END_MARKS = ".!?。！？…"
 _CLOSING = "\"'”’»)」』】）"
 
@@ -85,8 +90,20 @@ class NextWordFinder:
     translate: Callable[[ModelJob], Coroutine[Any, Any, Sequence[str]]]
 
     async def find(self, work: ModelJob, prefix: str, count: int) -> NextWords:
-        """The `count` likeliest words after `prefix`, of the job's only text. Raises InvalidField
-        for a prefix that is too long."""
+        """The `count` likeliest words after `prefix`, of the job's only text, or ends of the word
+        that it ends inside. Raises InvalidField for a prefix that is too long."""
+        begun = _BEGUN.search(prefix)
+        if begun is not None and is_spaced(work.target):
+            found = await self._after(work, prefix[: begun.start()], MAX_WORDS)
+            if ends := _ends_of(begun[0], found.words):
+                return NextWords(ends[:count], 0.0, found.sentence)
+            job = dataclasses.replace(work.job, ticket=work.job.ticket.admitted())
+            work = dataclasses.replace(work, job=job)
+        return await self._after(work, prefix, count)
+
+    async def _after(self, work: ModelJob, prefix: str, count: int) -> NextWords:
+        """The words after `prefix` as the network goes on: it was taught other pieces than those
+        of a word's beginning, and knows few words by these."""
         prepare = functools.partial(self._prepare, work, prefix)
         size = len(work.texts[0]) + len(prefix)
         parsed, entries, place = await text_work(size, prepare, work.job.ticket)
@@ -261,6 +278,18 @@ def _locate(prefix: str, language: str, num_sentences: int) -> _Place:
     number = max(number, 0)
     start = starts[number] if number < len(starts) else len(prefix) if number else 0
     return _Place(number, prefix[:start], prefix[start:])
+
+
+def _ends_of(begun: str, words: Sequence[NextWord]) -> list[NextWord]:
+    """The rests of the words that begin so; none if it is likely to be one of them itself."""
+    own = [word for word in words if word.text.startswith(begun)]
+    total = sum(word.probability for word in own)
+    ends = [
+        NextWord(word.text.removeprefix(begun), word.probability / total, word.translation)
+        for word in own
+    ]
+    is_whole = any(not end.text and end.probability > _LEAST_WHOLE for end in ends)
+    return [] if is_whole else [end for end in ends if end.text]
 
 
 def _distinct(found: Sequence[NextWord | None]) -> list[NextWord]:
