@@ -105,14 +105,13 @@ export class Languages {
   }
 
   /**
-   * Fills the menus; keeps the wanted languages if the server has them.
+   * Fills the menus; keeps wanted languages that the server has.
    * @param {Language[]} all
    * @param {string} from
-   * @param {string} to
-   * @param {boolean} isChosen whether people have chosen the target
+   * @param {string} chosen the target, if people chose it
    */
-  fill(all, from, to, isChosen) {
-    [this.#wanted, this.#isChosen] = [to, isChosen];
+  fill(all, from, chosen) {
+    [this.#wanted, this.#isChosen] = [chosen || locale(), Boolean(chosen)];
     this.#all = all.filter((language) => language.targets.length);
     const sources = this.#all.map((l) => make("option", { value: l.code }, nameOf(l.code, l.name)));
     this.#from.replaceChildren(make("option", { value: AUTO }, t("detect")), ...sources);
@@ -120,14 +119,10 @@ export class Languages {
     this.#update();
   }
 
-  /**
-   * Sets both languages.
-   * @param {string} from
-   * @param {string} to
-   */
-  choose(from, to) {
+  /** Sets both. @param {string} from @param {string} chosen as of `fill` */
+  choose(from, chosen) {
     this.detected = this.#own = "";
-    this.fill(this.#all, from, to, true);
+    this.fill(this.#all, from, chosen);
   }
 
   /**

@@ -5,7 +5,7 @@ import { Asking } from "./asking.js";
 import { wireButtons } from "./buttons.js";
 import { debounced } from "./dom.js";
 import { Extras } from "./extras.js";
-import { fillTexts, locale, t } from "./i18n.js";
+import { fillTexts, t } from "./i18n.js";
 import { AUTO, codeAmong, Languages, MOST_IN_MENU, nameOf } from "./languages.js";
 import { part, whenLoaded } from "./lazy.js";
 import { wireMenus } from "./menus.js";
@@ -98,7 +98,7 @@ const start = new Start((all, limits) => {
   const served = new Set(all.flatMap(({ targets }) => targets));
   const wanted = codeAmong([...served], linked.target), spoken = codeAmong([AUTO, ...all.map(({ code }) => code)], linked.source);
   const chosen = [wanted, to].find((code) => served.has(code)) ?? "";
-  languages.fill(all, spoken || from || AUTO, chosen || locale(), Boolean(chosen));
+  languages.fill(all, spoken || from, chosen);
   if (served.size > MOST_IN_MENU) void whenLoaded(searching, (found) => found.searchLanguages(), status);
   status.clear();
   translation.speak();
@@ -128,7 +128,7 @@ function openAgain({ from, to, text }) {
 }
 
 wireMenus(() => {
-  languages.choose(languages.from, languages.to);
+  languages.choose(languages.from, languages.chosen);
   translation.refresh();
   asking.change();
   panels.refresh();

@@ -95,6 +95,18 @@ def test_the_target_follows_the_language_of_the_text_but_no_guess_from_a_few_let
     page.context.close()
 
 
+def test_another_language_of_the_page_chooses_no_target(page: Page, site: Site) -> None:
+    """A text in the page's language goes to another one, as before."""
+    page.goto(site.url)
+    page.locator("#interface").select_option("zh")
+    for text, target in (("Where is the library?", "zh"), ("图书馆在哪里？我昨天去看书。", "en")):
+        write(page, text)
+        expect(page.locator("#to")).to_have_value(target)
+    page.locator("#to").select_option("de")
+    page.locator("#interface").select_option("en")
+    expect(page.locator("#to")).to_have_value("de")  # what one chose stays
+
+
 def test_a_language_is_found_in_a_long_list_by_any_of_its_names_and_codes(
     page: Page, many_languages: Site
 ) -> None:
