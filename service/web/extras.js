@@ -45,20 +45,18 @@ export class Extras {
   }
 
   #wirePaste() {
-    const { source } = this.#page;
-    byId("source", HTMLElement).addEventListener("paste", (event) => {
+    const field = byId("source", HTMLTextAreaElement);
+    field.addEventListener("paste", (event) => {
       const html = event.clipboardData?.getData("text/html") ?? "";
-      const isEmpty = !source.text.trim();
-      if (!isEmpty || !FORMATTED.test(html) || html.length > MOST_FORMATTED) return;
+      const { value, selectionStart, selectionEnd } = field;
+      const rest = value.slice(0, selectionStart) + value.slice(selectionEnd);
+      if (rest.trim() || !FORMATTED.test(html) || html.length > MOST_FORMATTED) return;
       event.preventDefault();
       void this.formatted(html);
     });
   }
 
-  /**
-   * Puts formatted text into the source.
-   * @param {string} html
-   */
+  /** Puts formatted text into the source. @param {string} html */
   async formatted(html) {
     const { source, change, status } = this.#page;
     await whenLoaded(this.#rich, ({ RichText }) => {
@@ -98,10 +96,11 @@ export class Extras {
   #wireKey() {
     const form = byId("key", HTMLFormElement), field = byId("key-field", HTMLInputElement);
     onRefusedKey((code) => {
+      const isWrong = code === "invalid_key";
       form.hidden = false;
-      byId("key-note", HTMLElement).textContent = t(code === "invalid_key" ? "keyInvalid" : "keyNeeded");
+      byId("key-note", HTMLElement).textContent = t(isWrong ? "keyInvalid" : "keyNeeded");
       this.#page.status.clear();
-      field.setAttribute("aria-invalid", String(code === "invalid_key"));
+      field.setAttribute("aria-invalid", String(isWrong));
     });
     form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -69,6 +69,22 @@ def test_formatted_text_is_pasted_translated_and_copied_with_its_formatting(
     expect(page.locator("#alternatives li").first).to_have_text("ONE* TWO* THREE*")
 
 
+def test_what_is_pasted_keeps_its_formatting_or_its_lines(page: Page, site: Site) -> None:
+    """Formatted text in place of the whole text, and lines into formatted text, with undo."""
+    visit(page, site)
+    write(page, "old text")
+    page.locator("#source").press("ControlOrMeta+a")
+    assert paste(page, "<p>A <b>big</b> dog.</p>")
+    expect(page.locator("#target b")).to_have_text("BIG")
+    page.locator("#rich").press("ControlOrMeta+End")
+    paste(page, "", " One.\nTwo.", "#rich")
+    expect(page.locator("#target p")).to_have_text(["A BIG DOG. ONE.", "TWO."])
+    page.locator("#rich").press("ControlOrMeta+z")
+    expect(page.locator("#target p")).to_have_text(["A BIG DOG."])
+    page.locator("#interface").select_option("de")
+    expect(page.locator("#rich")).to_have_attribute("aria-label", "Zu übersetzender Text")
+
+
 HOSTILE = [
     "<b>x</b><img src=x onerror=alert(1)>",
     "<b>x</b><script>alert(1)</script>",

@@ -16,7 +16,7 @@ export class RichText {
    */
   constructor(html, changed, left) {
     const field = this.#field, { signal } = this.#closing;
-    for (const [name, value] of Object.entries({ contenteditable: "true", role: "textbox", "aria-multiline": "true", "aria-label": t("sourceText"), "aria-describedby": "count" })) {
+    for (const [name, value] of Object.entries({ contenteditable: "true", role: "textbox", "aria-multiline": "true", "aria-label": t("sourceText"), "data-t-label": "sourceText", "aria-describedby": "count" })) {
       field.setAttribute(name, value);
     }
     this.html = html;
@@ -87,7 +87,8 @@ export class RichText {
   #paste(event, changed) {
     event.preventDefault();
     const html = event.clipboardData?.getData("text/html");
-    const nodes = html ? nodesOf(html) : [document.createTextNode(event.clipboardData?.getData("text/plain") ?? "")];
+    if (!html) return void document.execCommand("insertText", false, event.clipboardData?.getData("text/plain")); // with undo
+    const nodes = nodesOf(html);
     const range = getSelection()?.rangeCount ? getSelection()?.getRangeAt(0) : null;
     if (!range || !this.#field.contains(range.commonAncestorContainer)) return;
     range.deleteContents();
