@@ -171,6 +171,12 @@ def test_files_are_dropped_in_and_go_one_after_the_other(page: Page, site: Site)
     expect(page.locator(".file")).to_have_count(1)
 
 
+def test_no_file_of_many_is_left_out(page: Page, site: Site) -> None:
+    visit(page, site)
+    choose(page, *((f"{n}.txt", b"a") for n in range(25)))
+    expect(page.locator("#files a")).to_have_count(25, timeout=20_000)
+
+
 def test_a_file_of_another_kind_is_refused_with_those_that_are_possible(
     page: Page, site: Site
 ) -> None:

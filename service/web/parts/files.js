@@ -14,7 +14,6 @@ import { load, save } from "../storage.js";
  *   seconds_remaining: number | null, source: string | null, error: string | null}} Told
  */
 
-const MOST_FILES = 20;
 const FIRST_MILLISECONDS = 200, LAST_MILLISECONDS = 3000, SLOWER = 1.5;
 const MINUTE_SECONDS = 60;
 
@@ -43,7 +42,7 @@ export class Files {
   /** @param {File[]} files */
   take(files) {
     const { from, to } = this.#page.languages; // "auto" is the language of the file, not of the text
-    for (const file of files.slice(0, MOST_FILES)) {
+    for (const file of files) {
       const shown = this.#show(file.name);
       this.#last = this.#last.then(() => this.#trying(shown, async () => {
         if (shown.signal.aborted) return;
