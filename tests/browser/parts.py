@@ -243,6 +243,20 @@ def test_a_glossary_is_edited_sent_and_kept_for_its_languages(page: Page, site: 
     assert page.evaluate("localStorage.getItem('dragoman.glossaries')") == "{}"
 
 
+def test_a_glossary_keeps_the_terms_of_two_tabs(page: Page, site: Site) -> None:
+    other = page.context.new_page()
+    for one in (page, other):
+        visit(one, site)
+        open_tab(one, "glossary")
+    page.locator(".terms input").nth(0).fill("bank")
+    page.locator(".terms input").nth(1).fill("Ufer")
+    expect(other.locator(".terms input").nth(1)).to_have_value("Ufer")
+    other.locator(".terms input").nth(1).press("Enter")
+    other.locator(".terms input").nth(2).fill("half")
+    expect(page.locator(".terms input").nth(2)).to_have_value("half")
+    expect(page.locator(".terms input").nth(0)).to_have_value("bank")
+
+
 def test_a_glossary_is_refused_where_two_models_translate(page: Page, make_site: MakeSite) -> None:
     """And is not sent."""
     page.add_init_script("""localStorage.setItem('dragoman.glossaries',

@@ -4,7 +4,7 @@ import { byId, make } from "../dom.js";
 import { MOST_TERMS, NAME, all, termsOf } from "../glossary.js";
 import { number, t } from "../i18n.js";
 import { AUTO, nameOf } from "../languages.js";
-import { save } from "../storage.js";
+import { onChange, save } from "../storage.js";
 
 /**
  * @typedef {import("../page.js").Page} Page
@@ -27,6 +27,10 @@ export class GlossaryEditor {
     this.#rows.addEventListener("click", (event) => this.#clicked(event));
     this.#rows.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && !event.isComposing) this.#add({ source: "", target: "" }, true);
+    });
+    onChange(NAME, () => { // in another tab
+      this.#shown = "";
+      this.show();
     });
   }
 
