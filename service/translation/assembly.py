@@ -75,7 +75,8 @@ class Assembly:
         sentence, entry = self.sentences[number], self.entries[number]
         result = self._results[sentence] = self._read(sentence, entry, outcome)
         if result.faults or entry.is_title:
-            second = self._preparation.second_translation.entry(sentence, entry, result.faults)
+            again = self._preparation.second_translation
+            second = again.entry(number, sentence, entry, result.faults)
             if second is not None:
                 self.again[number] = second
 

@@ -75,5 +75,5 @@ class ModelJob:
 
     @property
     def can_repeat(self) -> bool:
-        """Whether a sentence may be translated once more, for its numbers, terms or capitals."""
-        return not (self.job.prefixes or self.job.inspection)
+        """Whether a sentence may be translated once more, for its numbers or terms."""
+        return not self.job.inspection

@@ -93,22 +93,24 @@ class Preparation:
     @functools.cached_property
     def second_translation(self) -> SecondTranslation:
         """How its sentences enter once more."""
-        return SecondTranslation(self._entrance, self._encoder, self.work, self._limits)
+        return SecondTranslation(
+            self._entrance, self._encoder, self.work, self._limits, self._prefixes
+        )
 
     def require_possible(self) -> None:
         """Raise InvalidField if the prefixes do not fit for any text.
 
         `prepare` also checks them against the texts.
         """
-        if prefixes := self._prefixes():
-            prefixes.require_possible()
+        if self._prefixes:
+            self._prefixes.require_possible()
 
     def prepare(self) -> tuple[list[ParsedText], list[Entry]]:
         """Take apart and tokenise the texts -> each taken apart, and the entries of all sentences.
         Raises InvalidField if a prefix does not fit."""
         parsed_texts = [self._parse(text) for text in self.work.texts]
         sentences = [sentence for parsed in parsed_texts for sentence in parsed.sentences]
-        prefixes = self._prefixes()
+        prefixes = self._prefixes
         if prefixes is None:
             return parsed_texts, [self._entrance.enter(sentence, ()) for sentence in sentences]
         prefixes.require_few(len(sentences))
@@ -124,6 +126,7 @@ class Preparation:
         source = dataclasses.replace(entry.source, prefix=prefixes.of(number, carriers))
         return dataclasses.replace(entry, source=source)
 
+    @functools.cached_property
     def _prefixes(self) -> Prefixes | None:
         """None: no translation has a required beginning."""
         start = tuple(self.tokenizer.target_start(self.work.target))

@@ -17,6 +17,7 @@ from model.decoding.sentence_limits import SentenceLimits
 from service.translation.job import ModelJob
 from service.translation.language.chinese import to_traditional
 from service.translation.markup.flow import MARK
+from service.translation.prefixes import Prefixes
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import find_latin, keeps_latin
@@ -47,15 +48,17 @@ class SecondTranslation:
         encoder: SentenceEncoder,
         work: ModelJob,
         limits: SentenceLimits,
+        prefixes: Prefixes | None,
     ) -> None:
         self._entrance, self._encoder, self._work = entrance, encoder, work
+        self._prefixes = prefixes
         self._carries_amounts = entrance.has_reserved and work.can_repeat
-        self._most_tokens = limits.max_source_tokens
+        self._most_tokens, self._most_target = limits.max_source_tokens, limits.max_target_tokens
         self._beam_size = max(work.options.beam_size, min(LEAST_BEAM, limits.max_beam_size))
 
-    def entry(self, sentence: Sentence, first: Entry, faults: float) -> Entry | None:
-        """The sentence as it enters again, whose first translation has these faults; None if it
-        need not or cannot. What a stream sends as it comes stays."""
+    def entry(self, number: int, sentence: Sentence, first: Entry, faults: float) -> Entry | None:
+        """The sentence of this number as it enters again, whose first translation has these faults;
+        None if it need not or cannot. What a stream sends as it comes stays."""
         if first.is_title and not faults:
             return self._entrance.enter_title(first)
         was_sent = first.source.is_streamed and first.is_plain and sentence.is_bare
@@ -74,8 +77,12 @@ class SecondTranslation:
         stages += [carriers, *self._entrance.last_stages(carriers.text)]
         text = stages[-1].text
         ids = self._encoder.ids(text)
-        source = dataclasses.replace(first.source, ids=ids, options=options, is_streamed=False)
-        return Entry(source, text, stages)
+        prefix = self._prefixes.of(number, carriers) if self._prefixes else ()
+        source = dataclasses.replace(
+            first.source, ids=ids, options=options, prefix=prefix, is_streamed=False
+        )
+        has_room = len(prefix) < source.target_limit(self._most_target)
+        return Entry(source, text, stages) if has_room else None
 
     def _carry_amounts(self, sentence: Sentence, first: Entry, text: str) -> Carriers | None:
         """Carriers also for the numbers, terms and Latin words; None if these are more than the

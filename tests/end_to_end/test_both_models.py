@@ -125,6 +125,25 @@ def test_no_answer_holds_the_character_for_what_was_lost(
     assert '"type":"final"' in message
 
 
+@pytest.mark.parametrize(
+    ("text", "beginning", "numbers"),
+    [
+        ("We sold 12,345 cars in 2023.", "Es wurden", {"12.345", "2023"}),
+        ("We sold 12,345 cars in 2023.", "Im Jahr 2023", {"12.345", "2023"}),
+        ("We sold 12,345 cars in 2023.", "Wir haben 12", {"12.345", "2023"}),
+        ("It costs €1,200.75 per month.", "Das", {"€1.200,75"}),
+        ("Tom gave {name} 3.5 kg for $1,234.50.", "Tom hat {name}", {"3,5 kg", "$1.234,50"}),
+    ],
+)
+def test_no_number_is_lost_after_a_given_beginning(
+    client: TestClient, text: str, beginning: str, numbers: set[str]
+) -> None:
+    fields = {"q": text, "source": "en", "target": "de", "target_prefix": beginning}
+    translation = ask(client, **fields)["translatedText"]
+    assert translation.startswith(beginning)
+    assert [translation.count(number) for number in numbers] == [1] * len(numbers)
+
+
 def test_alternatives_differ_in_more_than_spaces(client: TestClient) -> None:
     lines = (ROOT / "tests/data/sentences.en.txt").read_text(encoding="utf-8").splitlines()[:20]
     texts = [*lines, "Where is the library?"]

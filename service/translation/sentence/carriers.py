@@ -92,12 +92,14 @@ class Carriers:
         return draft._replace(text=marked.text, links=moved, order=order)
 
     def carried(self, prefix: str) -> str:
-        """The beginning of a translation with the carriers of the kept strings that it has, also
-        of one that it ends inside."""
+        """The beginning of a translation with the carriers of what it has of the slots, also of a
+        kept string that it ends inside."""
         prefix += self.completion(prefix)
         free: dict[str, list[str]] = {}
-        for kept, spelling in zip(self._kept, self.spellings, strict=False):
-            free.setdefault(kept, []).append(spelling)
+        kept = iter(self._kept)
+        for slot, spelling in zip(self._slots, self.spellings, strict=True):
+            shown = slot.new.replace(MARK, next(kept, "")) if MARK in slot.new else slot.new
+            free.setdefault(shown, []).append(spelling)
         replacements = [Replacement(0, 0, "")]
         for span in KeptStrings(filter(None, free)).find(prefix):
             own = free[prefix[slice(*span)]]

@@ -101,8 +101,11 @@ class Entrance:
         self._has_capitals_for_nouns = work.source in NOUNS_IN_CAPITALS
         self._last_stages: dict[str, Sequence[LastStage]] = {}
         """By text, of those that were counted."""
-        self._asks_titles_again = (
-            work.can_repeat and not work.options.sampling and not self._has_capitals_for_nouns
+        self._asks_titles_again = not (
+            work.job.inspection
+            or work.job.prefixes
+            or work.options.sampling
+            or self._has_capitals_for_nouns
         )
 
     @property

@@ -164,6 +164,13 @@ def test_the_kept_strings_of_a_beginning_get_their_carriers_in_order() -> None:
     assert carried.carried("Das a, {a} und {a}, {a}") == "Das ⟦1⟧, ⟦0⟧ und ⟦2⟧, {a}"
 
 
+def test_the_numbers_of_a_beginning_get_their_carriers_beside_kept_strings() -> None:
+    amounts = [Replacement(0, 3, "2,5"), Replacement(6, 9, f"{MARK} 7")]
+    carried = enter_carriers(f"2.5 {MARK} {MARK} 7", ("en", "de"), 16, ["{a}", "€"], amounts)
+    assert carried is not None
+    assert carried.carried("{a} und 2,5 und € 7 und 7") == "⟦1⟧ und ⟦0⟧ und ⟦2⟧ und 7"
+
+
 TEXTS = st.text(
     st.sampled_from("ab€♪★✓①²½←° .,\nñŁд你喆«»❤\ufe0f👩\u200d🇩1\u20e3e\u0301$|<")
     | st.characters(exclude_categories=["Cs"]),
