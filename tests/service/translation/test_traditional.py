@@ -105,7 +105,7 @@ def test_carried_numbers_are_in_the_characters_of_the_translation() -> None:
         work = ModelJob(job, [text], [0], "en", "zh", OPTIONS, is_traditional=is_wanted)
         preparation = Preparation(TOKENIZER, LIMITS, work)
         (parsed,), (first,) = preparation.prepare()
-        entry = preparation.second_translation.entry(parsed.sentences[0], first, 1)
+        entry = preparation.second_translation.entry(0, parsed.sentences[0], first, 1)
         assert entry is not None
         copied = leave(entry.stages, Draft(entry.text))
         assert copied is not None
