@@ -54,7 +54,7 @@ _COMMAND = regex.compile(
 _LINK_NAME = "]("
 _KEY = regex.compile(
     r"""(?<![\w&\\;.@\#/-])(?P<sign>&(?=\p{L})|_(?=\p{Lu}|\p{L}+\W*$))(?!\p{L}\)|\w+;)
-    |(?<=(?<![^\s("'])(?:\p{Lu}\p{Ll}{1,12}|\p{L}(?=.\p{Ll}{2})))(?P<sign>[&_])(?=\p{Ll})(?!\w+;|innen\b)""",
+    |(?<=(?<![^\s("'])(?:\p{Lu}\p{Ll}{1,12}|(?:\p{L}(?=&)|(?!X)\p{Lu}(?=_))(?=.\p{Ll}{2})))(?P<sign>[&_])(?=\p{Ll})(?!\w+;|innen\b)""",
     regex.X,
 )
 """The sign before the letter that is the key of an entry: &Open, _Save, E&xit."""

@@ -347,6 +347,11 @@ def test_links_and_keys_are_tags(text: str, read: str, tags: list[tuple[int, str
     assert parts(text) == (read, tags, [])
 
 
+@pytest.mark.parametrize("name", ["n_jobs", "x_axis", "X_train", "n_bytes=0"])
+def test_a_name_of_code_has_no_key(name: str) -> None:
+    assert parts(f"Set {name} to it") == (f"Set {MARK} to it", [], [name])
+
+
 @pytest.mark.parametrize(
     ("text", "read"),
     [
