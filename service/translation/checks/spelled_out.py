@@ -26,6 +26,7 @@ from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
 from service.translation.checks.halves import find_halves
+from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import find_more_than
 from service.translation.checks.number_words import InDigits, words_value
 from service.translation.language.chinese import to_simplified
@@ -81,7 +82,7 @@ def in_digits(text: str) -> Respelled:
     source, text = text, to_simplified(text)
     spelled_out = [*find_spelled_out(text, "en"), *find_spelled_out(text, "de")]
     halves = chain.from_iterable(find_halves(text, language) for language in ("en", "de", "zh"))
-    chinese = *find_more_than(text), *find_decimals(text), *find_years(text)
+    chinese = *find_mixed(text), *find_more_than(text), *find_decimals(text), *find_years(text)
     found = disjoint([*spelled_out, *halves, *chinese])
     parts, starts, ends = [], [], []
     shift = last = 0

@@ -16,6 +16,7 @@ import regex
 from model.text.spans import disjoint
 from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.halves import find_halves
+from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import MORE_THAN, find_more_than
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
@@ -141,6 +142,7 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
         yield _spelled_out(text, source, target)
         scaled = find_scaled(text, source)
         yield (Replacement(one.start, one.end, _large(one.value, other)) for one in scaled)
+        yield _mixed(text, source, target)
         yield _more_than(text, source, other, target)
         yield _numerals(text, source, other)
     yield _find_numbers(text, source, target)
@@ -151,6 +153,13 @@ def _more_than(text: str, source: str, writing: _Writing, target: str) -> Iterat
         before = writing.more_than if digits.startswith(MORE_THAN) else ""
         for number in _find_numbers(digits, source, target):
             yield Replacement(start, end, f"{before}{number.new}")
+
+
+def _mixed(text: str, source: str, target: str) -> Iterator[Replacement]:
+    for start, end, digits in find_mixed(text) if source == "zh" else ():
+        yield from (
+            Replacement(start, end, number.new) for number in _find_numbers(digits, source, target)
+        )
 
 
 def _halves(text: str, source: str, target: str) -> Iterator[Replacement]:

@@ -9,6 +9,7 @@ import regex
 
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
+from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import find_more_than
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
@@ -21,12 +22,13 @@ from service.translation.sentence.replaced import Replacement
 _LONG_PARTS = {"早": "早上", "晚": "晚上", "今早": "今天早上", "明早": "明天早上"}
 """Parts of the day as networks know them before an hour."""
 _MONTHS = 12
+_HUNDRED, _PARTS_OF_PERCENT = 100, (1000, 10_000)
 _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 
 
 def find_chinese_numbers(text: str) -> Iterator[Replacement]:
     """Those of a text that networks take for others."""
-    spelled_out = *find_more_than(text), *find_decimals(text), *find_years(text)
+    spelled_out = *find_mixed(text), *find_more_than(text), *find_decimals(text), *find_years(text)
     yield from (Replacement(*one) for one in spelled_out)
     for sign in _MINUS.finditer(text):
         if has_minus(text, sign.end()):
@@ -101,7 +103,9 @@ def _to(_: regex.Match[str]) -> str:
 
 def _fraction(found: regex.Match[str]) -> str:
     parts, count = chinese_value(found["parts"]), chinese_value(found["count"])
-    return f"{count}/{parts}" if parts and count and count < parts else found.group()
+    if not parts or not count or count >= parts or parts == _HUNDRED:
+        return found.group()
+    return f"{100 * count / parts:g}%" if parts in _PARTS_OF_PERCENT else f"{count}/{parts:,}"
 
 
 def _hyphen(_: regex.Match[str]) -> str:
@@ -133,7 +137,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     ),
     (
         regex.compile(
-            rf"(?<![\d又点百千万{DIGITS}十])(?P<parts>[{DIGITS}十]{{1,3}})分之"
+            rf"(?<![\d又点{DIGITS}两十百千万亿])(?P<parts>[{DIGITS}两十百千万]{{1,6}})分之"
             rf"(?P<count>[{DIGITS}十]{{1,3}})(?![点百千万{DIGITS}十决])"
         ),
         _fraction,
