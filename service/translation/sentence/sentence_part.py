@@ -36,6 +36,7 @@ _SMALL_WORDS = {
 _KNOWN = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
 _FIRST_WORD = regex.compile(r"(\p{Lu})\p{Ll}*+(?![\p{L}\p{M}\p{N}])")
 _FULL_STOP = regex.compile(r"(?<=\p{Ll}{2}|[\p{Lo}\p{N}\p{Pe}\p{Pf}\"])[.。]\Z")
+_FIRST_PAUSE = regex.compile(r"[,，;；:：]\s*+")
 _PAUSE = regex.compile(r"[,，;；:：]\Z")
 _END = regex.compile(r"[.。!！?？…][\p{Pf}\p{Pe}\"']{0,4}\Z")
 _WIDE = {",": "，", ";": "；", ":": "："}
@@ -52,11 +53,15 @@ class SentencePart:
     target: str
 
     def leave(self, draft: Draft) -> Draft:
-        """The translation without the capital of a word of grammar that the part does not begin
-        with, and with the part's own mark in place of a full stop."""
+        """The translation without a mark before its first word, without the capital of a word of
+        grammar that the part does not begin with, and with the part's own mark in place of a full
+        stop."""
         return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
+        pause = None if self.begins else _FIRST_PAUSE.match(translation)
+        if pause:
+            yield Replacement(*pause.span(), "")
         word = None if self.begins else _FIRST_WORD.match(translation)
         if word and word[0].lower() in _KNOWN.get(self.target, ()) and word[0] != self._first:
             yield Replacement(*word.span(1), word[1].lower())

@@ -21,6 +21,8 @@ from tests.service.translation.sentence.test_stages import prepared
         ("very big!", "de", "Sehr groß.", "Sehr groß."),
         ("and it is big,", "de", "Und es ist 5.", "und es ist 5,"),
         ("The house,", "en", "The house,", "The house,"),
+        ("which is big,", "de", ", die groß ist,", "die groß ist,"),
+        ("which is big,", "zh", "，很大。", "很大，"),
         ("which is big,", "zh", "很大。", "很大，"),
         ("which is big", "zh", "（很大）。", "（很大），"),
     ],
