@@ -28,7 +28,7 @@ from service.translation.sentence.emphasis import (
     Emphasis,
     enter_emphasis,
 )
-from service.translation.sentence.latin import find_latin, keeps_latin
+from service.translation.sentence.latin import enter_latin, find_latin, keeps_latin
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
@@ -120,6 +120,8 @@ class Entrance:
         text = sentence.text
         if QUOTATION_MARK.search(text) and (marks := enter_quotations(text, self._pair[1])):
             stages.append(marks)
+        if not text.isascii() and keeps_latin(*self._pair) and (latin := enter_latin(text)):
+            stages.append(latin)
         if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):
             stages.append(ordinals)
         if not (sentence.begins and sentence.ends):

@@ -1,17 +1,21 @@
 """Words in Latin letters in a text of a script without spaces, such as an English word in Chinese.
 
-A translation into a language with spaces keeps them, but networks translate some into Chinese.
+A translation into a language with spaces keeps them, but networks translate some into Chinese, and
+join some to the word or the mark before: theNode.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import regex
 
 from model.text.spans import Span
 from service.translation.language.segmentation import is_spaced
+from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.stages import Draft
 
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]{2}|[A-Za-z\u00c0-\u024f] ")
 """One cheap look, since few texts have such words."""
@@ -20,6 +24,52 @@ _RUN = regex.compile(
     (?P<word>\p{Latin}++(?:['’-]\p{Latin}++)*+(?![\p{N}_])) (?:\ (?P>word))*+""",
     regex.V1 | regex.X,
 )
+
+
+_WRITTEN = regex.compile(r"(?P<mark>(?<=\p{L})[.,:;!?])?(?<![\p{L}\p{N}_])(?P<word>\p{Latin}{2,}+)")
+_HEAD = regex.compile(r"\p{Latin}*\p{Ll}\Z")
+
+
+@dataclass(frozen=True)
+class LatinWords:
+    """The stage of a sentence with such words, which go in as they are."""
+
+    text: str
+    _words: frozenset[str]
+
+    def leave(self, draft: Draft) -> Draft:
+        """The translation with a space before those that it joins to what stands before, and with
+        their own capitals where it has only some of them, as in vPN."""
+        return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
+
+    def _changes(self, translation: str) -> Iterator[Replacement]:
+        for found in _WRITTEN.finditer(translation):
+            start, end = found.span("word")
+            word = found["word"]
+            if word in self._words:
+                if found["mark"] and found.group() not in self.text:
+                    yield Replacement(start, start, " ")
+            elif word[1:].islower() or word.isupper() or word in self.text:
+                continue
+            elif like := next((one for one in self._words if one.lower() == word.lower()), ""):
+                yield Replacement(start, end, like)
+            elif tail := self._tail(word):
+                yield Replacement(end - len(tail), end - len(tail), " ")
+
+    def _tail(self, word: str) -> str:
+        """The longest of the words that the word ends with, behind a small letter."""
+        tails = (
+            one
+            for one in self._words
+            if not one.islower() and word.endswith(one) and _HEAD.match(word[: -len(one)])
+        )
+        return max(tails, key=len, default="")
+
+
+def enter_latin(text: str) -> LatinWords | None:
+    """The stage of a sentence with words that its translation keeps; None without."""
+    words = {word for run in find_latin(text) for word in text[slice(*run)].split()}
+    return LatinWords(text, frozenset(words)) if words else None
 
 
 def keeps_latin(source: str, target: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.translation.sentence.latin import find_latin, keeps_latin, lost_latin
+from service.translation.sentence.latin import enter_latin, find_latin, keeps_latin, lost_latin
+from service.translation.sentence.stages import Draft
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,31 @@ def test_what_a_translation_lacks_is_counted_but_for_capitals() -> None:
     assert keeps_latin("zh", "de")
     assert not keeps_latin("en", "zh")
     assert not keeps_latin("de", "en")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (
+            "保存时，Node 对象被更新。",
+            "While saving, theNode is new.",
+            "While saving, the Node is new.",
+        ),
+        ("Linux或macOS需要内存", "Linux ormacOS needs memory", "Linux or macOS needs memory"),
+        ("目前，vue 处理更新。", "Now,vue handles updates.", "Now, vue handles updates."),
+        ("它很大。abook 很小。", "It is big.abook is small.", "It is big. abook is small."),
+        ("VPN 网络和 WebM 格式", "a vPN network, a webM format", "a VPN network, a WebM format"),
+        ("VPN 网络", "das vPN-Netz", "das VPN-Netz"),
+        ("用 Java 和 Script", "by Javascript, JAVA, java", "by Javascript, JAVA, java"),
+        ("的 an 和 OpenAI 与 AI", "than OpenAI", "than OpenAI"),
+        ("在 .net 的 node.js", "in asp.net", "in asp.net"),
+    ],
+)
+def test_words_stand_apart_in_their_own_capitals(source: str, target: str, expected: str) -> None:
+    stage = enter_latin(source)
+    assert stage is not None
+    assert stage.leave(Draft(target)).text == expected
+
+
+def test_without_words_there_is_no_stage() -> None:
+    assert enter_latin("T恤和3D打印") is None
