@@ -20,6 +20,7 @@ from service.translation.sentence.abbreviations import (
     enter_abbreviations,
     enter_gendered,
 )
+from service.translation.sentence.brackets import enter_brackets
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
 from service.translation.sentence.emphasis import (
@@ -120,6 +121,8 @@ class Entrance:
         text = sentence.text
         if QUOTATION_MARK.search(text) and (marks := enter_quotations(text, self._pair[1])):
             stages.append(marks)
+        if ("(" in text or "（" in text) and (brackets := enter_brackets(text)):
+            stages.append(brackets)
         if not text.isascii() and keeps_latin(*self._pair) and (latin := enter_latin(text)):
             stages.append(latin)
         if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):

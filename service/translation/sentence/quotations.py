@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import regex
 
+from service.translation.sentence.brackets import closing_place
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
 QUOTATION_MARK = regex.compile('["„“”«»「」『』]')
 _PAIRS = frozenset({'""', "„“", "„”", "“”", "»«", "«»", "「」", "『』"})
+_END = regex.compile(r"[„“”«»「」『』\"][.。!！?？,，:：;；)）]?\Z")
+_CLOSING = '“”"»«」』'
 _USUAL = {"de": "„“", "zh": "“”", "zh-Hant": "「」", "en": "“”"}
 
 
@@ -26,14 +29,35 @@ class Quotations:
     _usual: str
 
     def leave(self, draft: Draft) -> Draft:
-        """The translation. If it has as many marks, but not in pairs, they are the usual ones."""
+        """The translation. If it has as many marks, but not in pairs, they are the usual ones. The
+        last one is added if only that is missing, and one that is doubled is taken out."""
         marks = [*QUOTATION_MARK.finditer(draft.text)]
         written = "".join(mark[0] for mark in marks)
+        if len(marks) % 2 > self._count % 2:
+            return _without_double(draft, marks) or self._closed(draft, written)
         if len(marks) != self._count or _are_paired(written):
             return draft
         usual = itertools.cycle(self._usual)
         news = [Replacement(mark.start(), mark.end(), next(usual)) for mark in marks]
         return draft.replaced(Replaced(draft.text, news))
+
+    def _closed(self, draft: Draft, written: str) -> Draft:
+        last = next((one for one in _CLOSING if _are_paired(written + one)), "")
+        end = _END.search(self.text)
+        if not last or not end or _END.search(draft.text):
+            return draft
+        place = closing_place(self.text[end.start() - 1 : end.start()], draft.text)
+        return draft.replaced(Replaced(draft.text, [Replacement(place, place, last)]))
+
+
+def _without_double(draft: Draft, marks: Sequence[regex.Match[str]]) -> Draft | None:
+    """The translation without the second of two like marks beside each other; None without."""
+    for first, second in itertools.pairwise(marks):
+        if first.end() == second.start() and first[0] == second[0]:
+            rest = "".join(mark[0] for mark in marks if mark is not second)
+            if _are_paired(rest):
+                return draft.replaced(Replaced(draft.text, [Replacement(*second.span(), "")]))
+    return None
 
 
 def enter_quotations(text: str, target: str) -> Quotations | None:
