@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import regex
 
+from model.text.spans import Span
 from service.translation.checks.dates import lost_dates
 from service.translation.checks.half_days import lost_halves
 from service.translation.checks.numbers import find_numbers, unmatched
@@ -28,6 +29,7 @@ CheckKind = Literal["number", "url", "tag", "placeholder", "term", "length", "la
 _TAG = regex.compile(r"</?[A-Za-z][\w:.-]*+(?=[\s/>])")
 _ADDRESS = regex.compile(r"://|^www\.|^[^\s@]+@[^\s@]+\.[^\s@]+$|^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,4}/")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*+")
+_DIGIT = regex.compile(r"\d")
 _LETTER = regex.compile(r"\p{L}")
 _UNITS_OF_HAN = 3
 """A Chinese character says as much as this many letters."""
@@ -60,7 +62,8 @@ def check_sentence(
 
     `tags`: both as written, with tags; `is_complete`: the network ended the translation itself.
     """
-    before, after = _side(source), _side(target)
+    before = _side(source, _find(source))
+    after = _target_side(target, before)
     found = [
         _check_numbers(before, after, pair),
         *_check_kept(before, after),
@@ -103,13 +106,36 @@ class _Side(NamedTuple):
     rest: str
 
 
-def _side(text: str) -> _Side:
+def _find(text: str) -> list[Span]:
+    return find_kept(in_half_width(text), joins_neighbours=False)
+
+
+def _side(text: str, spans: Iterable[Span]) -> _Side:
     position, kept, rest = 0, [], []
-    for start, end in find_kept(in_half_width(text), joins_neighbours=False):
+    for start, end in spans:
         kept.append(text[start:end])
         rest.append(text[position:start])
         position = end
     return _Side(text, kept, " ".join([*rest, text[position:]]))
+
+
+def _target_side(text: str, source: _Side) -> _Side:
+    """The translation. Its own compounds and names are no strings to keep, but those of the source
+    are, whatever is joined to them."""
+    found = (span for span in _find(text) if not _is_own(text[slice(*span)], source.text))
+    side = _side(text, found)
+    rest = side.rest
+    for string in itertools.islice(dict.fromkeys(source.kept), _MOST_COMPARED):
+        rest = rest.replace(string, " ") if _DIGIT.search(string) else rest
+    return side._replace(rest=rest)
+
+
+def _is_own(string: str, source: str) -> bool:
+    """Whether a translation writes so what the source has in words: AutoText, PHP-8.0."""
+    if string in source:
+        return False
+    parts = string.split("-") if "-" in string else ()
+    return string.isalpha() or any(len(part) > 1 and part in source for part in parts)
 
 
 def _check_numbers(source: _Side, target: _Side, pair: tuple[str, str]) -> Check | None:

@@ -77,6 +77,24 @@ def test_what_differs_is_told(
     assert check(source, target) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Before PHP 8.0.0 it was.", "Vor PHP-8.0.0 war es."),
+        ("the IP 255.255.255.255", "die IP-255.255.255.255-Adresse"),
+        ("the kernel v4.14", "der Kernel-v4.14"),
+        ("the ISO 8601 notation", "die ISO-8601-Notation"),
+        ("its grub2 grub.cfg", "seine grub2-grub.cfg"),
+        ("按 F3 选择自动图文集。", "Press F3 to choose AutoText."),
+    ],
+)
+def test_compounds_of_a_translation_are_no_strings_to_keep(source: str, target: str) -> None:
+    assert check(source, target) == []
+    changed = target.replace("8.0.0", "8.1.0").replace("255", "250").replace("4.14", "4.15")
+    for wrong in {changed, changed.replace("8601", "8602")} - {target}:
+        assert check(source, wrong)
+
+
 def test_a_day_is_no_number_with_thousands() -> None:
     text, translation = "3月5日转入5,000.00元。", "To 5,000 yuan on March 5,000."
     assert check(text, translation, "zh", "en") == [("number", ["3月5日"], [])]
