@@ -128,6 +128,11 @@ def _sign(_: regex.Match[str]) -> str:
     return "%"
 
 
+def _scaled_first(found: regex.Match[str]) -> str | None:
+    is_range = Decimal(found["first"]) < Decimal(found["last"])
+    return f"{found['first']} {found['scale']}" if is_range else None
+
+
 def _fraction(found: regex.Match[str]) -> str | None:
     count, part = words_value(found["count"]) or 1, words_value(found["part"])
     is_plural = found["plural"] != ""
@@ -220,7 +225,17 @@ ENGLISH = (
         _fraction,
     ),
 )
-ENGLISH_SIGNS = (
+_AMOUNT = r"\d{1,3}(?:\.\d{1,3})?"
+ENGLISH_FOR_CHINESE = (
+    Rule(
+        ("illion",),
+        regex.compile(
+            rf"(?<![\w.,:/-])(?P<first>{_AMOUNT})"
+            rf"(?=(?: (?:to|or|(?<=\b[Bb]etween \S{{1,14}} )and) |(?<=\.\d{{1,3}})[-–])"
+            rf"(?:⟦\d⟧|[^\w\s])?(?P<last>{_AMOUNT}) (?P<scale>million|billion|trillion)\b)"
+        ),
+        _scaled_first,
+    ),
     Rule(
         ("percent", "per cent"),
         regex.compile(
@@ -230,7 +245,7 @@ ENGLISH_SIGNS = (
         _sign,
     ),
 )
-"""For Chinese, in which networks lose the number before a percent."""
+"""For Chinese, in which networks lose the number before a percent, and multiply one of two."""
 _GERMAN_LARGE = r"\p{L}{0,40}(?:hundert|tausend)\p{Ll}{0,40}(?<!te[nrsm]?)(?![\w-])"
 _GERMAN_SCALE = r"(?P<scale>Millionen|Milliarden|Billionen|Prozent)(?![\w-])"
 _HAS_GERMAN_SCALE = ("illi", "prozent")

@@ -39,7 +39,7 @@ _PARTED = regex.compile(
 )
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿]+|[百千])")
 _TO = regex.compile(
-    r"(?:\s?[-~～–—至到]\s?|\s(?:to|or|and|bis|oder|und)\s)\d{1,4}(?:[.,]\d)?"
+    r"(?:\s?[-~～–—至到]\s?|\s(?:to|or|and|bis|oder|und)\s)[^\w\s]?\d{1,4}(?:[.,]\d)?"
     r"(?=[万亿]|\s?(?:thousand|[mbtr]{1,2}illion|tausend|Milli(?:on|ard)en|Billionen)\b)"
 )
 _TIME = regex.compile(r"(?<=点)(?:(?P<half>半)|[一1]刻|(?P<three>[三3]刻))")

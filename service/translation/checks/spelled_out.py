@@ -69,7 +69,7 @@ def find_spelled_out(text: str, language: str, target: str = "") -> Iterator[InD
     share a place the first counts. Linear time."""
     rules = RULES[language] if has_spoken_numbers(text, language) else ()
     if rules and (language, target) == ("en", "zh"):
-        rules = (*rules, *amounts_in_words.ENGLISH_SIGNS)
+        rules = (*rules, *amounts_in_words.ENGLISH_FOR_CHINESE)
     small = text.lower() if rules else ""
     for hints, pattern, write in rules:
         for found in pattern.finditer(text) if any(map(small.__contains__, hints)) else ():

@@ -113,6 +113,7 @@ _NUMBER = regex.compile(
 _POINT = regex.compile(rf"\.(?=\s*{MARK}|\W*+\w)")
 """Of an abbreviation; that at the end of a text is of the sentence."""
 _MONTH = regex.compile(r"(?:\s?[~～〜—–至到]\s?\d\d?)?月")
+_TO = regex.compile(r"[-至到]")
 _WORD = regex.compile(r"[\p{Latin}\d_]")
 _NO_COUNT = regex.compile(r"\d(?:st|nd|rd|th|s|\.)$")
 """An ordinal or a decade."""
@@ -157,9 +158,9 @@ def _more_than(text: str, source: str, writing: _Writing, target: str) -> Iterat
 
 def _mixed(text: str, source: str, target: str) -> Iterator[Replacement]:
     for start, end, digits in find_mixed(text) if source == "zh" else ():
-        yield from (
-            Replacement(start, end, number.new) for number in _find_numbers(digits, source, target)
-        )
+        digits = _TO.sub("–", digits)
+        numbers = [*_find_numbers(digits, source, target)]
+        yield Replacement(start, end, Replaced(digits, numbers).text)
 
 
 def _halves(text: str, source: str, target: str) -> Iterator[Replacement]:
@@ -176,9 +177,9 @@ def _swiss(text: str, source: str, target: str) -> Iterator[Replacement]:
 
 
 def _spelled_out(text: str, source: str, target: str) -> Iterator[Replacement]:
-    """Those in words, but for ordinals and decades."""
-    for start, end, digits in find_spelled_out(text, source) if source != "zh" else ():
-        if not _NO_COUNT.search(digits):
+    """Those in words, but for ordinals, decades and signs."""
+    for start, end, digits in find_spelled_out(text, source, target) if source != "zh" else ():
+        if digits[0].isdecimal() and not _NO_COUNT.search(digits):
             numbers = [*_find_numbers(digits, source, target)]
             yield Replacement(start, end, Replaced(digits, numbers).text)
 

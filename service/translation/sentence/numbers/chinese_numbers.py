@@ -102,10 +102,14 @@ def _to(_: regex.Match[str]) -> str:
 
 
 def _fraction(found: regex.Match[str]) -> str:
-    parts, count = chinese_value(found["parts"]), chinese_value(found["count"])
+    parts, count = map(_value, found.group("parts", "count"))
     if not parts or not count or count >= parts or parts == _HUNDRED:
         return found.group()
     return f"{100 * count / parts:g}%" if parts in _PARTS_OF_PERCENT else f"{count}/{parts:,}"
+
+
+def _value(number: str) -> int | None:
+    return int(number) if number.isdecimal() else chinese_value(number)
 
 
 def _hyphen(_: regex.Match[str]) -> str:
@@ -139,6 +143,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
         regex.compile(
             rf"(?<![\d又点{DIGITS}两十百千万亿])(?P<parts>[{DIGITS}两十百千万]{{1,6}})分之"
             rf"(?P<count>[{DIGITS}十]{{1,3}})(?![点百千万{DIGITS}十决])"
+            r"|(?<![\d又点.,:/])(?P<parts>\d{1,6})分之(?P<count>\d{1,3})(?![\d点百千万.,:/决])"
         ),
         _fraction,
     ),

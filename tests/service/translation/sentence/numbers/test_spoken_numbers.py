@@ -286,6 +286,25 @@ def test_a_number_in_words_has_its_value(language: str, number: int) -> None:
         assert all(unmatched(find_numbers(words), find_numbers(f"({wrong.new})")))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It costs 10 to 15 million.", "It costs 10 million to 15 million."),
+        (
+            "⟦0⟧1.2–1.5 billion, 3 or 4 million",
+            "⟦0⟧1.2 billion–1.5 billion, 3 million or 4 million",
+        ),
+        ("Between 5 and 10 million do.", "Between 5 million and 10 million do."),
+        ("It is $10 to $15 million", "It is $10 million to $15 million"),
+        ("20-30 million, from 15 to 2 million, 2019 to 3 million, 5 and 10 million", None),
+    ],
+)
+def test_into_chinese_two_numbers_have_a_scale_each(text: str, expected: str | None) -> None:
+    stage = enter_abbreviations(text, "en", "zh")
+    assert (stage.text if stage else None) == expected
+    assert unmatched(find_numbers(text), find_numbers(expected or text)) == ([], [])
+
+
 def test_into_chinese_the_word_percent_goes_in_as_its_sign() -> None:
     text = "ten percent, 2.5 per cent, one and a half percent, ⟦0⟧ percent, a small percentage"
     stage = enter_abbreviations(text, "en", "zh")
