@@ -150,7 +150,7 @@ class Assembly:
         hypotheses = outcome.hypotheses
         drafts = list(self._drafts(sentence, entry, hypotheses))
         ranks = list(range(len(hypotheses)))
-        faults = _faults(sentence, drafts, self.work)
+        faults = faults_of(sentence, drafts, self.work)
         if is_again:
             ranks.sort(key=lambda rank: faults[rank])
         first, job = ranks[0], self.work.job
@@ -271,7 +271,7 @@ def _untranslated(sentence: Sentence) -> Draft:
     return Draft(sentence.text, links, range(len(sentence.kept)))
 
 
-def _faults(sentence: Sentence, drafts: Sequence[Draft | None], work: ModelJob) -> list[float]:
+def faults_of(sentence: Sentence, drafts: Sequence[Draft | None], work: ModelJob) -> list[float]:
     """How much each translation lost: terms, Latin words if it keeps them, words between kept
     strings, numbers before units, dates, hours, and numbers that only one side has, lost ones
     twice; KEPT_LOST if a kept string was lost or doubled."""

@@ -116,10 +116,13 @@ def test_the_likeliest_next_word(
         ("I have %s books.", "en", "de", "Ich habe ", "%s"),
         ("See https://a.example/b for details.", "en", "de", "Siehe", " https://a.example/b"),
         ("Hello {name}.", "en", "zh", "你好", "{name}"),
+        ("We sold 12,345 cars in 2023.", "en", "de", "Wir haben", " 12.345"),
+        ("It costs €1,200.75 per month.", "en", "de", "Es kostet", " €1.200,75"),
+        ("Tom gave {x} 3.5 kg for $1,234.50.", "en", "de", "Tom hat {x} 3,5 kg für", " $1.234,50"),
         ("你好，{name}。", "zh", "en", "Hello,", " {name}"),
     ],
 )
-def test_a_kept_string_is_one_next_word(
+def test_a_kept_string_or_a_number_that_may_be_lost_is_one_next_word(
     client: TestClient, text: str, source: str, target: str, prefix: str, expected: str
 ) -> None:
     fields = {"q": text, "source": source, "target": target, "prefix": prefix, "k": 5}
@@ -127,6 +130,7 @@ def test_a_kept_string_is_one_next_word(
     assert found[0]["text"] == expected
     for word in found:
         assert word["translation"].startswith(prefix + word["text"])
+        assert word["translation"].count(expected.strip()) == 1
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,15 @@ class Carriers:
         """The text with marks."""
         return self._marked.text
 
+    @property
+    def shown(self) -> list[str]:
+        """What a reader sees in place of each carrier; "" for a mark without its string."""
+        kept = iter(self._kept)
+        return [
+            slot.new.replace(MARK, next(kept, "")) if MARK in slot.new else slot.new
+            for slot in self._slots
+        ]
+
     def leave(self, draft: Draft) -> Draft | None:
         """The translation with marks and numbers for the carriers; None if the carrier of a mark is
         lost, doubled or broken, or if a kept string stands beside its mark, and not in the source.
@@ -96,9 +105,7 @@ class Carriers:
         kept string that it ends inside."""
         prefix += self.completion(prefix)
         free: dict[str, list[str]] = {}
-        kept = iter(self._kept)
-        for slot, spelling in zip(self._slots, self.spellings, strict=True):
-            shown = slot.new.replace(MARK, next(kept, "")) if MARK in slot.new else slot.new
+        for shown, spelling in zip(self.shown, self.spellings, strict=True):
             free.setdefault(shown, []).append(spelling)
         replacements = [Replacement(0, 0, "")]
         for span in KeptStrings(filter(None, free)).find(prefix):

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,13 +22,17 @@ from service.engine.sentence_engine import SentenceEngine
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.ticket import Ticket
 from service.errors import ServiceError
+from service.translation.assembly import faults_of
+from service.translation.checks.number_words import HAS_NUMBERS
 from service.translation.job import ModelJob
 from service.translation.language.chinese import to_traditional
 from service.translation.language.segmentation import cut_text, is_spaced
+from service.translation.placeholders import occurs
 from service.translation.preparation import Preparation
 from service.translation.sentence.capitals import in_capitals, in_sentence_case
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.parsed_text import ParsedText, Sentence
+from service.translation.sentence.stages import Draft, leave
 from service.translation.text_work import text_work
 
 if TYPE_CHECKING:
@@ -109,27 +113,42 @@ class NextWordFinder:
         parsed, entries, place = await text_work(size, prepare, work.job.ticket)
         if not parsed.sentences:
             return NextWords([], 1.0, 0)
-        sentence, entry = parsed.sentences[place.number], entries[place.number]
-        end, starts = await self._starts(work, entry.source, count)
+        first, *again = entries
+        end, starts = await self._starts(first.source, count, work.job.ticket)
         later = [one.read() for one in parsed.sentences[place.number + 1 :]]
         job = dataclasses.replace(work.job, prefixes=(), ticket=work.job.ticket.admitted())
         following = self.translate(dataclasses.replace(work, job=job, texts=later))
         outcomes, translations = await self._completed(starts, job.ticket, following)
         gaps = parsed.gaps[place.number + 1 :]
         rest = "".join(a + b for a, b in zip(gaps, [*translations, ""], strict=True))
-        begun = entry.carriers.completion(place.part.rstrip()) if entry.carriers else ""
-        spelling = _Spelling(sentence, _carried(sentence, entry), prefix, begun, place, rest, work)
-        found = [
-            self._word(start, outcome.hypotheses[0], spelling)
-            for start, outcome in zip(starts, outcomes, strict=True)
-            if outcome.hypotheses
-        ]
+        spelling = _Spelling(parsed.sentences[place.number], first, prefix, place, rest, work)
+        searches = [_Search(spelling, end, starts, [one.hypotheses for one in outcomes])]
+        for entry in again if any(self._faults(searches[0])) else ():
+            own = spelling._replace(entry=entry)
+            searches.append(await self._search(own, count, job.ticket))
+        best = min(searches, key=self._faults)
+        found = [self._word(start, hypothesis, best.spelling) for start, hypothesis in best.found]
         likeliest = _distinct(found)
-        if begun:
-            return NextWords([spelling.completed(likeliest, end)], 0.0, place.number)
-        return NextWords(likeliest[:count], end, place.number)
+        if best.spelling.begun:
+            whole = best.spelling.completed(likeliest, best.end)
+            return NextWords([whole], 0.0, place.number)
+        return NextWords(likeliest[:count], best.end, place.number)
+
+    async def _search(self, spelling: _Spelling, count: int, ticket: Ticket) -> _Search:
+        """The likely next tokens after another entry, and their translations."""
+        end, starts = await self._starts(spelling.entry.source, count, ticket)
+        outcomes = await self._searched([start.sentence for start in starts], ticket)
+        return _Search(spelling, end, starts, [one.hypotheses for one in outcomes])
+
+    def _faults(self, search: _Search) -> list[float]:
+        """The faults of each translation that a search found, the likeliest first."""
+        sentence, entry, *_, work = search.spelling
+        texts = [self.tokenizer.decode(hypothesis.ids) for _, hypothesis in search.found]
+        drafts = [leave(entry.stages, Draft(text)) for text in texts]
+        return faults_of(sentence, drafts, work) or [math.inf]
 
     def _prepare(self, work: ModelJob, prefix: str) -> tuple[ParsedText, Sequence[Entry], _Place]:
+        """The text, where the prefix ends, and how this sentence enters first, and once more."""
         (parsed,), entries = self.preparation(work).prepare()
         place = _locate(prefix, work.target, len(parsed.sentences))
         if not parsed.sentences:
@@ -139,11 +158,13 @@ class NextWordFinder:
         if sentence.is_in_capitals:
             part = in_sentence_case(part)
         job = dataclasses.replace(work.job, prefixes=[*[""] * place.number, part])
-        (parsed,), entries = self.preparation(dataclasses.replace(work, job=job)).prepare()
-        return parsed, entries, place
+        preparation = self.preparation(dataclasses.replace(work, job=job))
+        (parsed,), entries = preparation.prepare()
+        first = entries[place.number]
+        return parsed, [first, *_again(preparation, parsed, first, place.number, part)], place
 
     async def _starts(
-        self, work: ModelJob, sentence: SourceSentence, count: int
+        self, sentence: SourceSentence, count: int, ticket: Ticket
     ) -> tuple[float, list[_Start]]:
         """The probability of the end, and the likeliest next tokens."""
         beam_size = min(count + 1 + _SPARE_TOKENS, self.engine.max_beam_size)
@@ -152,7 +173,7 @@ class NextWordFinder:
             DecodingOptions(), beam_size=beam_size, n_best=beam_size, max_length=length + 1
         )
         search = dataclasses.replace(sentence, options=options, is_cut=True)
-        (outcome,) = await self._searched([search], work.job.ticket)
+        (outcome,) = await self._searched([search], ticket)
         end, starts = 0.0, []
         for hypothesis in outcome.hypotheses:
             if hypothesis.finish_reason == "stop":
@@ -212,16 +233,26 @@ class NextWordFinder:
 
 
 class _Spelling(NamedTuple):
-    """Writes what the network continues as the reader sees it; `begun`: the rest of the kept
-    string that the prefix ends inside."""
+    """Writes what the network continues as the reader sees it."""
 
     sentence: Sentence
-    carried: Sequence[tuple[str, str]]
+    entry: Entry
     prefix: str
-    begun: str
     place: _Place
     rest: str
     work: ModelJob
+
+    @property
+    def carried(self) -> list[tuple[str, str]]:
+        """The kept strings and numbers, each with its carrier."""
+        carriers = self.entry.carriers
+        return [*zip(carriers.shown, carriers.spellings, strict=True)] if carriers else []
+
+    @property
+    def begun(self) -> str:
+        """The rest of the kept string that the prefix ends inside, or ""."""
+        carriers = self.entry.carriers
+        return carriers.completion(self.place.part.rstrip()) if carriers else ""
 
     @property
     def needs_space(self) -> bool:
@@ -259,10 +290,36 @@ class _Spelling(NamedTuple):
         return text.removeprefix(" ") if self.is_apart else text
 
 
-def _carried(sentence: Sentence, entry: Entry) -> list[tuple[str, str]]:
-    """The kept strings, each with its carrier."""
-    spellings = entry.carriers.spellings if entry.carriers else ()
-    return list(zip((kept.text for kept in sentence.kept), spellings, strict=True))
+class _Search(NamedTuple):
+    """The likely next tokens after an entry, and for each the translations that go on with it."""
+
+    spelling: _Spelling
+    end: float
+    starts: Sequence[_Start]
+    hypotheses: Sequence[Sequence[Hypothesis]]
+
+    @property
+    def found(self) -> list[tuple[_Start, Hypothesis]]:
+        """The next tokens that have a translation, each with its best."""
+        pairs = zip(self.starts, self.hypotheses, strict=True)
+        return [(start, found[0]) for start, found in pairs if found]
+
+
+def _again(
+    preparation: Preparation, parsed: ParsedText, first: Entry, number: int, part: str
+) -> Iterator[Entry]:
+    """How the sentence of this number enters with carriers for its numbers, if it can: not if its
+    translation begins with a number or kept string that gets none."""
+    sentence = parsed.sentences[number]
+    again = preparation.second_translation.entry(number, sentence, first, faults=1)
+    if again is None or again.carriers is None:
+        return
+    left = again.carriers.carried(part)
+    for spelling in again.carriers.spellings:
+        left = left.replace(spelling, "")
+    if not (HAS_NUMBERS.search(left) or any(occurs(kept.text, left) for kept in sentence.kept)):
+        source = dataclasses.replace(again.source, options=first.source.options)
+        yield dataclasses.replace(again, source=source)
 
 
 def _locate(prefix: str, language: str, num_sentences: int) -> _Place:
