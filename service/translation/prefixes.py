@@ -9,7 +9,9 @@ from service.errors import InvalidField, shown
 from service.translation.job import ModelJob
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
 from service.translation.markup.flow import MARK
+from service.translation.sentence.capitals import in_sentence_case
 from service.translation.sentence.carriers import Carriers
+from service.translation.sentence.parsed_text import Sentence
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
@@ -35,13 +37,16 @@ class Prefixes:
             self._texts = [*map(to_simplified, self._texts)]
         self._ids = [*map(self._encoded, self._texts)]
 
-    def of(self, number: int, carriers: Carriers | None = None) -> tuple[int, ...]:
+    def of(
+        self, number: int, sentence: Sentence, carriers: Carriers | None = None
+    ) -> tuple[int, ...]:
         """Those of the sentence with this number, whose kept strings have these carriers."""
         if number >= len(self._ids):
             return self._start
-        text = self._texts[number]
-        carried = carriers.carried(text) if carriers else text
-        return self._ids[number] if carried == text else self._encoded(carried)
+        own = self._texts[number]
+        text = carriers.carried(own) if carriers else own
+        text = in_sentence_case(text) if sentence.is_in_capitals else text
+        return self._ids[number] if text == own else self._encoded(text)
 
     def _encoded(self, text: str) -> tuple[int, ...]:
         (ids,) = self._tokenizer.encode_target_batch([text])

@@ -120,10 +120,10 @@ class Preparation:
 
     def _begun(self, sentence: Sentence, prefixes: Prefixes, number: int) -> Entry:
         """A sentence that enters with its prefix, whose kept strings get carriers, too."""
-        entry = self._entrance.enter(sentence, prefixes.of(number))
+        entry = self._entrance.enter(sentence, prefixes.of(number, sentence))
         if (carriers := entry.carriers) is None:
             return entry
-        source = dataclasses.replace(entry.source, prefix=prefixes.of(number, carriers))
+        source = dataclasses.replace(entry.source, prefix=prefixes.of(number, sentence, carriers))
         return dataclasses.replace(entry, source=source)
 
     @functools.cached_property

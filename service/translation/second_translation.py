@@ -77,7 +77,7 @@ class SecondTranslation:
         stages += [carriers, *self._entrance.last_stages(carriers.text)]
         text = stages[-1].text
         ids = self._encoder.ids(text)
-        prefix = self._prefixes.of(number, carriers) if self._prefixes else ()
+        prefix = self._prefixes.of(number, sentence, carriers) if self._prefixes else ()
         source = dataclasses.replace(
             first.source, ids=ids, options=options, prefix=prefix, is_streamed=False
         )

@@ -182,6 +182,17 @@ def test_a_beginning_that_ends_inside_a_kept_string_goes_on_with_its_rest(
             assert translation.count(kept) == 1
 
 
+@pytest.mark.parametrize("prefix", ["DAS", "DAS SALZ", "DAS ENDE"])
+def test_a_sentence_in_capitals_goes_on_as_its_next_words_do(
+    client: TestClient, prefix: str
+) -> None:
+    fields = {"q": "SALE ENDS ON 3 MAY 2024!", "source": "en", "target": "de"}
+    words = client.post("/translate/next", json={**fields, "prefix": prefix}).json()["words"]
+    translation = ask(client, **fields, target_prefix=prefix)["translatedText"]
+    assert translation in [word["translation"] for word in words]
+    assert translation.endswith("ENDET AM 3. MAI 2024!")
+
+
 @pytest.mark.parametrize(("source", "q"), [("en", "The software is big."), ("de", "Hallo {x}.")])
 @pytest.mark.parametrize("prefix", ["這個", "這", "", "這個軟件"])
 def test_traditional_beginnings_and_next_words_are_those_of_the_simplified(

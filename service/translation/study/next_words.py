@@ -29,7 +29,7 @@ from service.translation.language.chinese import to_traditional
 from service.translation.language.segmentation import cut_text, is_spaced
 from service.translation.placeholders import occurs
 from service.translation.preparation import Preparation
-from service.translation.sentence.capitals import in_capitals, in_sentence_case
+from service.translation.sentence.capitals import in_capitals
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.stages import Draft, leave
@@ -153,10 +153,7 @@ class NextWordFinder:
         place = _locate(prefix, work.target, len(parsed.sentences))
         if not parsed.sentences:
             return parsed, entries, place
-        sentence = parsed.sentences[place.number]
         part = place.part.rstrip()
-        if sentence.is_in_capitals:
-            part = in_sentence_case(part)
         job = dataclasses.replace(work.job, prefixes=[*[""] * place.number, part])
         preparation = self.preparation(dataclasses.replace(work, job=job))
         (parsed,), entries = preparation.prepare()
