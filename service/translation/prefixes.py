@@ -48,6 +48,10 @@ class Prefixes:
         text = in_sentence_case(text) if sentence.is_in_capitals else text
         return self._ids[number] if text == own else self._encoded(text)
 
+    def begins(self, number: int) -> bool:
+        """Whether the translation of the sentence with this number has a required beginning."""
+        return bool(self._texts[number:] and self._texts[number])
+
     def _encoded(self, text: str) -> tuple[int, ...]:
         (ids,) = self._tokenizer.encode_target_batch([text])
         return *self._start, *ids

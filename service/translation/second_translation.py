@@ -66,7 +66,8 @@ class SecondTranslation:
             return None
         stages = [s for s in first.stages if not isinstance(s, Carriers | LastStage)]
         text = stages[-1].text if stages else sentence.text
-        carriers = self._carry_amounts(sentence, first, text)
+        is_begun = self._prefixes is not None and self._prefixes.begins(number)
+        carriers = self._carry_amounts(sentence, first, text, is_begun=is_begun)
         if carriers is None and faults == KEPT_LOST:
             carriers = self._entrance.carried(sentence, text)
         if carriers is None:
@@ -84,14 +85,19 @@ class SecondTranslation:
         has_room = len(prefix) < source.target_limit(self._most_target)
         return Entry(source, text, stages) if has_room else None
 
-    def _carry_amounts(self, sentence: Sentence, first: Entry, text: str) -> Carriers | None:
+    def _carry_amounts(
+        self, sentence: Sentence, first: Entry, text: str, *, is_begun: bool
+    ) -> Carriers | None:
         """Carriers also for the numbers, terms and Latin words; None if these are more than the
-        network tells apart or takes, or must not be carried."""
+        network tells apart or takes, or must not be carried. A required beginning may end between
+        a number and its sign."""
         if not self._carries_amounts:
             return None
         found = first.terms.terms if first.terms else ()
         terms = [Replacement(one.start, one.end, spelled(one)) for one in found]
-        others = [*_with_signs(sentence, self._amounts(sentence)), *self._latin(sentence)]
+        amounts = self._amounts(sentence)
+        amounts = amounts if is_begun else _with_signs(sentence, amounts)
+        others = [*amounts, *self._latin(sentence)]
         others = [one for one in others if not _overlaps(one, terms)]
         carriers = self._entrance.carried(sentence, text, sorted([*terms, *others]))
         if carriers is None or self._entrance.count(carriers.text) > self._most_tokens:

@@ -132,6 +132,7 @@ def test_no_answer_holds_the_character_for_what_was_lost(
         ("We sold 12,345 cars in 2023.", "Im Jahr 2023", {"12.345", "2023"}),
         ("We sold 12,345 cars in 2023.", "Wir haben 12", {"12.345", "2023"}),
         ("It costs €1,200.75 per month.", "Das", {"€1.200,75"}),
+        ("It costs €1,200.75 per month.", "Es kostet €", {"€1.200,75"}),
         ("Tom gave {name} 3.5 kg for $1,234.50.", "Tom hat {name}", {"3,5 kg", "$1.234,50"}),
     ],
 )
