@@ -1,5 +1,5 @@
 """Chinese numbers of which there are some more, as 五百多万, 500余 and 十几: networks take 500多万
-for 500,000, but know 超过500万."""
+for 500,000, but know 超过500万; and 几万, of which they make several thousand."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ _FOUND = regex.compile(
 )
 _BOUND = regex.compile(r"(?:超过?|逾|[到达近约])\Z")
 _LONGEST_BOUND = 2
+_SEVERAL = regex.compile(
+    rf"(?:{MORE_THAN}|逾|好)?(?:(?<![\d第十百千万亿])几|(?<![人总次件倍基系位参函指少多无分岁票])数)"
+    r"(?P<scale>[十千]?万亿?|[百千]?亿)(?![万亿十百千分多余])"
+)
 _ROUND, _LARGE = 10, ("万亿", "亿", "万")
 
 
@@ -32,6 +36,16 @@ def find_more_than(text: str) -> Iterator[InDigits]:
             start, end = found.span()
             has_bound = _BOUND.search(text, max(0, start - _LONGEST_BOUND), start)
             yield InDigits(start, end, number if has_bound else MORE_THAN + number)
+
+
+def find_several(text: str) -> Iterator[InDigits]:
+    """几万 and 数亿 as more than one of the scale; not 数百万 and 数十亿, which networks know. A
+    translation may say so in words. Linear time."""
+    for found in _SEVERAL.finditer(text) if "几" in text or "数" in text else ():
+        scale = found["scale"]
+        large = "万亿" if scale.endswith("万亿") else scale[-1]
+        number = f"{MORE_THAN}{chinese_value(scale.removesuffix(large) or '一')}{large}"
+        yield InDigits(*found.span(), number)
 
 
 def _number(found: regex.Match[str]) -> str | None:

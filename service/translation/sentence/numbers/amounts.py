@@ -17,7 +17,7 @@ from model.text.spans import disjoint
 from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.halves import find_halves
 from service.translation.checks.mixed_amounts import find_mixed
-from service.translation.checks.more_than import MORE_THAN, find_more_than
+from service.translation.checks.more_than import MORE_THAN, find_more_than, find_several
 from service.translation.checks.number_words import ABBREVIATED_SCALES
 from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.checks.spelled_out import find_spelled_out
@@ -150,7 +150,8 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
 
 
 def _more_than(text: str, source: str, writing: _Writing, target: str) -> Iterator[Replacement]:
-    for start, end, digits in find_more_than(text) if source == "zh" else ():
+    found = (*find_more_than(text), *find_several(text)) if source == "zh" else ()
+    for start, end, digits in found:
         before = writing.more_than if digits.startswith(MORE_THAN) else ""
         for number in _find_numbers(digits, source, target):
             yield Replacement(start, end, f"{before}{number.new}")

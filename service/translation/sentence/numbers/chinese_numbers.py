@@ -10,7 +10,7 @@ import regex
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.mixed_amounts import find_mixed
-from service.translation.checks.more_than import find_more_than
+from service.translation.checks.more_than import find_more_than, find_several
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import has_minus
 from service.translation.language.line_marks import NUMERAL
@@ -28,8 +28,9 @@ _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 
 def find_chinese_numbers(text: str) -> Iterator[Replacement]:
     """Those of a text that networks take for others."""
-    spelled_out = *find_mixed(text), *find_more_than(text), *find_decimals(text), *find_years(text)
-    yield from (Replacement(*one) for one in spelled_out)
+    spelled_out = *find_mixed(text), *find_more_than(text), *find_several(text)
+    in_words = *find_decimals(text), *find_years(text)
+    yield from (Replacement(*one) for one in (*spelled_out, *in_words))
     for sign in _MINUS.finditer(text):
         if has_minus(text, sign.end()):
             yield Replacement(*sign.span(), f" {sign.group()}")
@@ -141,7 +142,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     ),
     (
         regex.compile(
-            rf"(?<![\d又点{DIGITS}两十百千万亿])(?P<parts>[{DIGITS}两十百千万]{{1,6}})分之"
+            rf"(?<![\d又点几数{DIGITS}两十百千万亿])(?P<parts>[{DIGITS}两十百千万]{{1,6}})分之"
             rf"(?P<count>[{DIGITS}十]{{1,3}})(?![点百千万{DIGITS}十决])"
             r"|(?<![\d又点.,:/])(?P<parts>\d{1,6})分之(?P<count>\d{1,3})(?![\d点百千万.,:/决])"
         ),
