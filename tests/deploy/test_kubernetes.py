@@ -102,6 +102,7 @@ def test_every_manifest_fits_the_schema_of_its_kind(manifests: Manifests, versio
         ({"replica": 2}, "'replica' not allowed"),
         ({"cpus": 0}, "'/cpus': minimum"),
         ({"settings": {"port": 80}}, "'port'"),
+        ({"settings": {"metrics_port": 9100}}, "'metrics_port'"),  # nobody would find them there
     ],
 )
 def test_wrong_values_are_refused_by_name(wrong: dict[str, Any], complaint: str) -> None:
