@@ -25,7 +25,7 @@ from service.http.document_jobs import DocumentJobs
 from service.http.head import RECORD_REFUSED
 from service.http.limits import RequestLimits
 from service.http.middleware import RequestMiddleware, record_refused
-from service.http.origins import OriginRule
+from service.http.origins import OriginRule, names_at
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.requests import IGNORED_FIELDS_HEADER
 from service.http.route_table import PATHS, DescribedApp, install_routes
@@ -91,6 +91,7 @@ def create_app_over(
         paths=PATHS,
         origins=OriginRule(settings.cors_origins, settings.allowed_hosts),
         metrics_port=settings.metrics_port,
+        metrics_origins=OriginRule((), names_at(settings.metrics_host, settings.allowed_hosts)),
         cors={**_CORS, "allow_origins": settings.cors_origins} if settings.cors_origins else None,
     )
     install_routes(app, state, has_metrics=settings.metrics_port is None)

@@ -38,7 +38,8 @@ class RequestMiddleware:
     """Gives each request an id, a record and a caller, refuses it before its body is read if the
     server is full or stopping or may not serve it, and answers every error.
 
-    `metrics_port`: the port where only the metrics and the probes are served, if they have one.
+    `metrics_port`: the port where only the metrics and the probes are served, if they have one;
+    `metrics_origins`: the rule there.
     `cors`: what CORSMiddleware lets pages of other origins do; None: nothing.
     """
 
@@ -49,10 +50,12 @@ class RequestMiddleware:
         paths: Paths,
         origins: OriginRule,
         metrics_port: int | None,
+        metrics_origins: OriginRule,
         cors: Mapping[str, Any] | None,
     ) -> None:
         self._app, self._state = app, state
-        self._paths, self._origins, self._metrics_port = paths, origins, metrics_port
+        self._paths, self._origins = paths, origins
+        self._metrics_port, self._metrics_origins = metrics_port, metrics_origins
         self._cors = _Cors(self._serve, **cors) if cors else None
         self._answer: ASGIApp = self._cors or self._serve
 
@@ -126,9 +129,13 @@ class RequestMiddleware:
         rules = exchange.rules
         if rules.is_work and scope["method"] == "POST":
             self._state.dispatcher.require_room(client)
-        if self._metrics_port is not None and not self._is_at_its_port(scope):
-            raise NotFound("not found on this port")
-        self._origins.check(scope, exchange.headers, is_open=rules.is_linked)
+        origins = self._origins
+        if self._metrics_port is not None:
+            if not self._is_at_its_port(scope):
+                raise NotFound("not found on this port")
+            if scope["server"][1] == self._metrics_port:
+                origins = self._metrics_origins
+        origins.check(scope, exchange.headers, is_open=rules.is_linked)
 
     async def _answer_failure(
         self, failure: Exception, record: RequestRecord, scope: Scope, receive: Receive, send: Send

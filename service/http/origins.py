@@ -85,6 +85,16 @@ class OriginRule:
         return name.partition("://")[2] == _text(headers.get(b"host", b"")).lower() != ""
 
 
+def names_at(host: str, names: Collection[str]) -> Collection[str]:
+    """The names of a server with `names` where it listens on `host`, as `hosts` of OriginRule: only
+    these on a loopback address, and any on others."""
+    return names if _is_loopback(host) else ()
+
+
+def _is_loopback(host: str) -> bool:
+    return host == _LOCALHOST or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
 def _text(value: bytes) -> str:
     return value.decode("latin-1")
 

@@ -215,7 +215,7 @@ class Settings(_Described):
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
     """TCP port for /metrics and the probes; the main port then has no /metrics."""
     metrics_host: str = "127.0.0.1"
-    """Address that metrics_port listens on."""
+    """Address of metrics_port, with any name unless it is a loopback address."""
     api_docs: bool = True
     """Serve /docs, /openapi.json and /spec."""
     suggestions: bool = False

@@ -255,3 +255,26 @@ def test_a_refusal_costs_a_client_nothing_of_its_limits() -> None:
             assert client.post("/translate", json=FIELDS, headers=headers).status_code == 403
         assert client.post("/translate", json=FIELDS).status_code == 200
         assert 'rejected_total{reason="foreign_page"} 9.0' in client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("listens_on", "host", "status"),
+    [
+        ("0.0.0.0", "dragoman", 200),
+        ("10.0.0.3", "dragoman", 200),
+        ("::", "dragoman", 200),
+        ("127.0.0.1", "dragoman", 421),
+        ("::1", "dragoman", 421),
+        ("localhost", "dragoman", 421),
+        ("127.0.0.1", NAME, 200),
+        ("127.0.0.1", "localhost", 200),
+    ],
+)
+@pytest.mark.parametrize("path", ["/metrics", "/health/ready"])
+def test_the_metrics_port_has_the_names_of_its_own_address(
+    listens_on: str, host: str, status: int, path: str
+) -> None:
+    with client_of(allowed_hosts=(NAME,), metrics_port=9, metrics_host=listens_on) as client:
+        url = f"http://{NAME}:9{path}"
+        assert client.get(url, headers={"Host": f"{host}:9"}).status_code == status
+        assert client.get("/health/ready", headers={"Host": "dragoman"}).status_code == 421
