@@ -76,7 +76,7 @@ def bound_socket(
     address: tuple[Any, ...], family: int = socket.AF_INET, *, is_shared: bool = False
 ) -> socket.socket:
     """A socket on which a server will listen; `is_shared`: others may listen there too, and have
-    all connections until then.
+    all connections until then. `::` takes IPv4 too.
 
     Its connections inherit TCP_NODELAY, which asyncio sets only if a socket names its protocol:
     without it an answer waits 40 ms. Raises OSError and ValueError.
@@ -87,7 +87,7 @@ def bound_socket(
         if is_shared:
             bound.setsockopt(socket.SOL_SOCKET, _reuse_port(), True)
         if family == socket.AF_INET6:
-            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, True)
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address[0] != "::")
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
         bound.bind(address)
     except BaseException:

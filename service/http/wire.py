@@ -40,6 +40,7 @@ MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100
 _MAX_PIPELINED = 100
 _MAX_SMALL_FRAMES = 500
+_MAPPED = "::ffff:"
 _LINGER_SECONDS = 2.0
 """Closing a connection while the client sends would reset it and lose the last answer."""
 MOST_UNREAD_SECONDS = 60.0
@@ -90,6 +91,7 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.client = _unmapped(self.client)
         self.flow = _PipelineFlow(transport, self.pipeline)
         self._extensions = {CONNECTION_LOST: self.loop.create_future()}
         peer = self.client[0] if self.client else None
@@ -258,6 +260,10 @@ class WebSocketProtocol(_EndsForSlowReaders, WebSocketsSansIOProtocol):
         super().__init__(config, server_state, app_state)
         self.conn = _BoundedConnection(max_size=config.ws_max_size, logger=self.logger)
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.client = _unmapped(self.client)
+
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
         broken = self.conn.handshake_exc or self.conn.parser_exc
@@ -291,6 +297,13 @@ class WebSocketProtocol(_EndsForSlowReaders, WebSocketsSansIOProtocol):
             self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
             self.close_sent = True
             _end_with(self.transport, self.loop, b"".join(self.conn.data_to_send()))
+
+
+def _unmapped(peer: tuple[str, int] | None) -> tuple[str, int] | None:
+    """A peer whose IPv4 address a socket of both kinds shows as one of IPv6, as IPv4 writes it."""
+    if peer is None or not peer[0].startswith(_MAPPED):
+        return peer
+    return peer[0].removeprefix(_MAPPED), peer[1]
 
 
 class _BoundedConnection(ServerProtocol):

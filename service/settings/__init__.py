@@ -89,7 +89,7 @@ class Settings(_Described):
     preload: Names = ()
     """Models of the directory that always stay in memory, separated by commas."""
     host: str = "127.0.0.1"
-    """Address to listen on; 0.0.0.0 lets other machines in, :: those with IPv6."""
+    """Address to listen on; 0.0.0.0 lets other machines in, :: by IPv6 too."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """TCP port; 0 picks a free one."""
     share_port: bool = False

@@ -44,9 +44,12 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(app: FastAPI, trusted_proxies: Sequence[str] = (), port: int = 0) -> Iterator[Served]:
+def served(
+    app: FastAPI, trusted_proxies: Sequence[str] = (), port: int = 0, host: str = "127.0.0.1"
+) -> Iterator[Served]:
     server = uvicorn.Server(uvicorn_config(app, 2**20, trusted_proxies))
-    with listening_socket(("127.0.0.1", port)) as listener:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with listening_socket((host, port), family) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
