@@ -155,6 +155,7 @@ class _FrontEnd:
             engine.submit(request, submit.first, sentences_of(submit), rest)
         except ServiceError as error:
             engine.cancel(request, "client")
+            self.forget(request)
             self.outputs.refused.append((number, error_fields(error)))
             return
         if request.tasks:

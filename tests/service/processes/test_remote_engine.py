@@ -6,16 +6,21 @@ import asyncio
 import contextlib
 import random
 import socket
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from model.decoding.sentence import SourceSentence
+from service.engine import sentence_engine
 from service.engine.engine import Engine
 from service.engine.sentence_engine import Room
+from service.engine.sentence_task import EngineRequest
 from service.engine.ticket import NO_TICKET, Ticket
 from service.errors import NotReady, Overloaded, ServiceError
+from service.processes.engine_server import EngineServer
 from service.processes.remote_engine import EngineProcess, RemoteEngine
 from tests.service.fakes import (
     FakeRunner,
@@ -30,10 +35,11 @@ from tests.service.fakes import (
 
 @dataclass
 class Pair:
-    """Two processes: their runners, engines and connections; and both as one engine."""
+    """Two processes: their runners, engines, servers and connections; and both as one engine."""
 
     runners: Sequence[FakeRunner]
     engines: Sequence[Engine]
+    servers: Sequence[EngineServer]
     processes: list[EngineProcess]
     both: RemoteEngine
 
@@ -54,15 +60,15 @@ async def pair(
     processes = [EngineProcess(lambda _: None) for _ in runners]
     async with contextlib.AsyncExitStack() as stack:
         engines = [await stack.enter_async_context(engine_of(one, **limits)) for one in runners]
-        for engine, process in zip(engines, processes, strict=True):
-            server = server_of(engine, {"twice": lambda number: 2 * number})
+        servers = [server_of(one, {"twice": lambda number: 2 * number}) for one in engines]
+        for server, process in zip(servers, processes, strict=True):
             ours, theirs = socket.socketpair()
             await stack.enter_async_context(server.running())
             await server.serve(theirs)
             await process.connect(ours)
         await eventually(lambda: all(process.ready for process in processes))
         both = RemoteEngine("fake", processes[0].sizes["fake"], processes)
-        made = Pair(runners, engines, processes, both)
+        made = Pair(runners, engines, servers, processes, both)
         yield made
         made.open_gates()
     await eventually(lambda: not any(process.is_there for process in processes))
@@ -143,6 +149,30 @@ async def test_if_one_process_has_no_room_nothing_of_the_request_stays(is_stream
             await eventually(lambda: [process.load for process in two.processes] == before)
             two.open_gates()
         assert len(held.result()) == 8
+
+
+@pytest.mark.parametrize("num_taken", [0, 1, 2])
+async def test_of_a_request_nothing_stays_whichever_part_of_it_is_refused(
+    monkeypatch: pytest.MonkeyPatch, num_taken: int
+) -> None:
+    submit, calls = Engine.submit, Counter[Engine]()
+
+    def submit_first(engine: Engine, request: EngineRequest, *given: Any) -> None:
+        calls[engine] += 1
+        if calls[engine] > num_taken:
+            raise NotReady("the engine is not running")
+        submit(engine, request, *given)
+
+    monkeypatch.setattr(Engine, "submit", submit_first)
+    monkeypatch.setattr(sentence_engine, "SUBMITTED_AT_ONCE", 10)
+    async with pair(is_held=True) as two:
+        with pytest.raises(NotReady):
+            await two.both.translate(different(40))
+        two.open_gates()
+        for engine in two.engines:
+            await emptied(engine)
+        known = [one for server in two.servers for one in server._front_ends]
+        await eventually(lambda: not any(one._requests for one in known))
 
 
 async def _ask(engine: RemoteEngine, given: list[SourceSentence], *, is_streamed: bool) -> None:
