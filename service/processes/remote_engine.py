@@ -66,15 +66,12 @@ class Share:
         """Raise the error for who waits for room or for the outcomes."""
         if self.accepted is None:
             self.request.refuse(error)
-        elif self.accepted.done():
-            self.fail(error)
-        else:
+        elif not self.accepted.done():  # else who waited is just being cancelled
             self.accepted.set_exception(error)
             self.accepted.exception()  # nobody may wait any more
 
     def fail(self, error: ServiceError) -> None:
         """Give the error to each sentence without an outcome."""
-        self.accept()
         for place in self.open_rows:
             self.request.end(self.indices[place], SentenceOutcome([], error))
 

@@ -16,7 +16,7 @@ import pytest
 from model.decoding.sentence import SourceSentence
 from service.engine import sentence_engine
 from service.engine.engine import Engine
-from service.engine.sentence_engine import Room
+from service.engine.sentence_engine import NO_ROOM, Room
 from service.engine.sentence_task import EngineRequest
 from service.engine.ticket import NO_TICKET, Ticket
 from service.errors import NotReady, Overloaded, ServiceError
@@ -173,6 +173,22 @@ async def test_of_a_request_nothing_stays_whichever_part_of_it_is_refused(
             await emptied(engine)
         known = [one for server in two.servers for one in server._front_ends]
         await eventually(lambda: not any(one._requests for one in known))
+
+
+async def test_a_request_may_be_cancelled_just_when_it_is_refused() -> None:
+    async with pair() as two:
+        process = two.processes[0]
+        request = two.both._request(different(1), NO_TICKET)
+        request.asks_for_room = True
+        process.submit(request, "fake", [0], different(1), NO_ROOM)
+        waiting = asyncio.create_task(two.both.require_accepted(request))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        request.shares[process].refuse(NotReady("the engine is not running"))
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert waiting.cancelled()
+        two.both.cancel(request, "client")
+        assert process.load == 0
 
 
 async def _ask(engine: RemoteEngine, given: list[SourceSentence], *, is_streamed: bool) -> None:
