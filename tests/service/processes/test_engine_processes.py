@@ -89,19 +89,21 @@ async def test_without_any_process_a_model_is_not_ready_until_one_has_it_again()
         assert await answers(engine)
 
 
-async def test_a_model_that_is_let_go_while_a_process_loads_it_again_does_not_stay() -> None:
+@pytest.mark.parametrize("place", [0, 1])
+async def test_a_model_that_is_let_go_while_a_process_loads_again_does_not_stay(place: int) -> None:
+    """Whether it is the one that is being loaded or waits for its turn."""
     async with far_engines() as far:
         gate = threading.Event()
         gate.set()
-        engine = await far.load_soon("a", held_until(gate))
+        engines = [await far.load_soon(name, held_until(gate)) for name in ("a", "b")]
         await far.end(FIRST)
         gate.clear()
         await far.start(FIRST)
         await eventually(lambda: bool(far.processes.there))
-        engine.stop()
+        engines[place].stop()
         gate.set()
-        other = await far.load_soon("b", new_engine)
-        await eventually(lambda: far.num_loaded == 1)
+        other = await far.load_soon("c", new_engine)
+        await eventually(lambda: far.num_loaded == 2)
         assert await answers(other)
         assert not far.lost
 
