@@ -25,14 +25,13 @@ class LocalModels(ModelRegistry[LocalTranslator]):
         settings: Settings,
         pinned: Sequence[LoadedModel],
         metrics: Metrics,
-        niceness: int = NICENESS,
     ) -> None:
-        """Load the pinned models and those to preload; `running` starts their engines. `niceness`:
-        of the workers. Raises StartupError."""
+        """Load the pinned models and those to preload; `running` starts their engines. Raises
+        StartupError."""
         store = ModelStore(settings.models_dir) if settings.models_dir else None
         num_bytes = sum(model.num_bytes for model in pinned)
         limit = memory_limit(settings) if store else num_bytes
-        maker = LocalVersions(ModelShare(settings, limit, len(pinned)), metrics, niceness)
+        maker = LocalVersions(ModelShare(settings, limit, len(pinned)), metrics, NICENESS)
         pool = ModelPool[LocalTranslator](limit, settings.max_waiting_sentences)
         own = [*map(maker.of_setting, pinned)]
         super().__init__(settings, maker, own, store, pool, metrics)
