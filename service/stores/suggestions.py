@@ -46,7 +46,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET approved_seconds = exclud
 _COUNT_APPROVAL = """
 INSERT INTO approvals VALUES (1, 1) ON CONFLICT DO UPDATE SET number = number + 1
 """
-_COLUMNS = "id, source, target, format, text, suggestion, approved_seconds IS NOT NULL"
+_COLUMNS = "id, source, target, format, text, suggestion"
 
 
 class SuggestedPair(NamedTuple):
@@ -65,7 +65,6 @@ class Suggestion:
     id: int
     pair: SuggestedPair
     suggestion: str
-    is_approved: bool
 
 
 class SuggestionStore(Database):
@@ -95,7 +94,7 @@ class SuggestionStore(Database):
     def read(self, *, is_approved: bool) -> Iterator[Suggestion]:
         """The suggestions in use, or those that wait, the oldest first."""
         for row in self._rows(_COLUMNS, is_approved=is_approved):
-            yield Suggestion(row[0], SuggestedPair(*row[1:5]), row[5], bool(row[6]))
+            yield Suggestion(row[0], SuggestedPair(*row[1:5]), row[5])
 
     def texts(self) -> Iterator[tuple[int, str]]:
         """The id and the text of each suggestion in use."""
