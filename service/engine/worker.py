@@ -133,8 +133,9 @@ class Worker:
     def _publish_all(self, updates: Updates) -> None:
         """Publish all updates of one step. Runs on the event loop."""
         for task, news in updates:
-            if isinstance(news, SentenceOutcome):
-                self._close([task])
+            if isinstance(news, SentenceOutcome) and task in self._open:
+                self._open.remove(task)
+                self.load -= task.num_rows
             self._publish(task, news)
 
     def _make_batch_loop(self, runner: EngineRunner) -> BatchLoop:
