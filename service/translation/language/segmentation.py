@@ -21,10 +21,11 @@ _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km
 _SEPARATOR = r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+|\s{3,}"
 BAR = (
     r"[|\uff5c](?:(?!\S)(?<!(?:\S|[(\[{]\s?[^()\[\]{}\s]{0,20}\s)[|\uff5c])"
-    r"|(?=[\p{Lu}{\[%:\ufffc][^|\n]*\s)(?<=\s[^|\n]{0,200}[\w.!?)}]\|))"
+    r"|(?=[\p{Lu}{\[%:\ufffc][^|\n]*\s)(?<=\s[^|\n]{0,200}[\w.!?)}]\|)"
+    r"|(?<=\s(?P<form>\p{Ll}{3,40})\|)(?=\p{Ll}[^|\n]{0,200}\s(?P=form)))"
 )
-"""Stands between the entries of a menu, or the forms of a plural, also `one day|{n} days`; not in
-`P(A | B)`."""
+"""Stands between the entries of a menu, or the forms of a plural, also `one day|{n} days` and `one
+day|many days`; not in `P(A | B)`."""
 EMOJI = (
     r"\p{Regional_Indicator}{2}"
     r"|[0-9#*]\uFE0F?\u20E3"

@@ -87,6 +87,8 @@ def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits
         ("Go to Home > Tea and wait.\nx > y", "en", ["Go to Home > Tea and wait.", "x > y"]),
         (":-) Thanks :) C# -5 degrees\nI <3 you <3", "en", ["Thanks", "C# -5 degrees", "I <3 you"]),
         ("a|b || c of P(A | B)", "en", ["a|b || c of P(A | B)"]),
+        ("one red apple|many red apples", "en", ["one red apple", "many red apples"]),
+        ("cat the file|sort it here", "en", ["cat the file|sort it here"]),
         (
             '"One","Two things",3\nHe said "no", "yes"',
             "en",
