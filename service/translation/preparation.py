@@ -89,6 +89,7 @@ class Preparation:
         glossary = work.job.glossary
         self._matcher = glossary.matcher(work.source) if glossary else None
         self._entrance = Entrance(tokenizer, self._encoder, self._matcher, work)
+        self._prefixes = self._given_prefixes()
 
     @functools.cached_property
     def second_translation(self) -> SecondTranslation:
@@ -126,8 +127,7 @@ class Preparation:
         source = dataclasses.replace(entry.source, prefix=prefixes.of(number, sentence, carriers))
         return dataclasses.replace(entry, source=source)
 
-    @functools.cached_property
-    def _prefixes(self) -> Prefixes | None:
+    def _given_prefixes(self) -> Prefixes | None:
         """None: no translation has a required beginning."""
         start = tuple(self.tokenizer.target_start(self.work.target))
         if not (start or self.work.job.prefixes):

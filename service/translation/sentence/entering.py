@@ -29,7 +29,7 @@ from service.translation.sentence.emphasis import (
     Emphasis,
     enter_emphasis,
 )
-from service.translation.sentence.latin import enter_latin, find_latin, keeps_latin
+from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
@@ -123,7 +123,8 @@ class Entrance:
             stages.append(marks)
         if ("(" in text or "（" in text) and (brackets := enter_brackets(text)):
             stages.append(brackets)
-        if not text.isascii() and keeps_latin(*self._pair) and (latin := enter_latin(text)):
+        has_latin = not text.isascii() and LATIN.search(text) and keeps_latin(*self._pair)
+        if has_latin and (latin := enter_latin(text)):
             stages.append(latin)
         if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):
             stages.append(ordinals)

@@ -17,7 +17,7 @@ from service.translation.language.segmentation import is_spaced
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
-_LATIN = re.compile("[A-Za-z\u00c0-\u024f]{2}|[A-Za-z\u00c0-\u024f] ")
+LATIN = re.compile("[A-Za-z\u00c0-\u024f]{2}|[A-Za-z\u00c0-\u024f] ")
 """One cheap look, since few texts have such words."""
 _RUN = regex.compile(
     r"""(?<![\p{L}\p{N}_--\p{Han}]|\p{Latin}['’-]) (?=\p{Latin}\ ?\p{Latin})
@@ -79,7 +79,7 @@ def keeps_latin(source: str, target: str) -> bool:
 
 def find_latin(text: str) -> Iterator[Span]:
     """The runs of such words, in order; a single letter, as in T恤, is none."""
-    found = _RUN.finditer(text) if _LATIN.search(text) else ()
+    found = _RUN.finditer(text) if LATIN.search(text) else ()
     return (Span(*match.span()) for match in found)
 
 
