@@ -11,7 +11,8 @@ import regex
 from service.translation.markup.coded_text import Code, CodedText, TextPart, plain_text
 from service.translation.markup.flow import MARK, FindKept, Flow, FlowBuilder
 from service.translation.markup.inline import find_in_branch, message_branches
-from service.translation.markup.page import LONGEST_SYMBOL, MOST_TAGS, has_word, is_note
+from service.translation.markup.notes import MOST_TAGS, is_marker, is_note
+from service.translation.markup.page import has_word
 from service.translation.placeholders import find_kept
 
 _SPACE = regex.compile(r"([ \t\n\f\r]{2,}+|[\t\n\f\r]|\A )")
@@ -82,7 +83,7 @@ class _Flows:
             flow.add_written(part.text, part)
         elif part.kind == "word" and has_word(part.text):
             flow.add_kept(part, part.text)
-        elif part.is_script and (end := self._note_until(index)):
+        elif part.kind == "open" and (end := self._note_until(index)):
             flow.add_tag(self._parts[index:end], index, None)
             return end
         elif part.kind == "single" and flow.takes_word(self._char_after(index + 1)):
@@ -108,13 +109,16 @@ class _Flows:
                 self._flow.add(string)
 
     def _note_until(self, index: int) -> int | None:
-        """The index after a script that is the number of a note; None for any other."""
+        """The index after the pair around a note's number or another marker; None for any other."""
         partner = self._partners.get(index, index)
         if not index < partner <= index + MOST_TAGS:
             return None
         text = plain_text(self._parts[index + 1 : partner])
-        is_number = len(text) <= LONGEST_SYMBOL and is_note(text, self._flow.end)
-        return partner + 1 if is_number else None
+        before = self._flow.end
+        if any(isinstance(c, Code) and c.is_script for c in self._parts[index:partner]):
+            return partner + 1 if is_note(text, before) else None
+        after = plain_text(self._parts[partner + 1 : partner + 2])
+        return partner + 1 if is_marker(text, before, after) else None
 
     def _end_flow(self) -> None:
         if not self._flow.is_empty:

@@ -25,6 +25,7 @@ from service.translation.markup.elements import (
     translated_again,
 )
 from service.translation.markup.flow import CONTENT_ESCAPES, FindKept, Flow, FlowBuilder
+from service.translation.markup.notes import LONGEST_SYMBOL, MOST_TAGS, is_marker, is_note
 from service.translation.markup.scanner import Kind, Token, scan
 from service.translation.markup.text_attributes import text_attributes
 from service.translation.placeholders import find_kept
@@ -33,11 +34,7 @@ _ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
 _SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
 _HAS_LETTER = regex.compile(r"\p{L}")
 _HAS_WORD = regex.compile(r"(?V1)[^\s\p{Extended_Pictographic}\uFE0F\u200D]|[0-9]")
-LONGEST_SYMBOL, MOST_TAGS = 12, 6
-"""The most characters of a symbol or of a note's number, and tags around it."""
-_NUMBER = regex.compile(r"[\[(]?[\d,–*†‡§]+[\])]?")
-_NOTED = regex.compile(r"(?:\p{L}\p{Ll}{2}|\p{Lo}|[.,;:!?\"”’)。，；：！？」』])\Z")
-"""What a note's number stands after; it is a part of a formula after other letters and digits."""
+_NOTE = regex.compile(r"<sup[\s>]|noteref", regex.IGNORECASE)
 _ICONS = frozenset({"i", "img", "span", "svg"})
 """HTML's inline elements that may stand for a word although they have no text."""
 _MOST_INSIDE, _MOST_READ = 12, 40
@@ -170,15 +167,22 @@ class _Page:
         """The index after a link whose text is only a symbol, such as `#` or `¶`, or after the
         number of a note; None for any other."""
         partner, name = self._partners.get(index), self._tokens[index].name
-        if name not in ("a", "sup") or partner is None or partner > index + MOST_TAGS:
+        if name not in self._inline or partner is None or partner > index + MOST_TAGS:
             return None
         inner = [t for t in self._tokens[index + 1 : partner] if t.kind is Kind.TEXT]
         if sum(token.end - token.start for token in inner) > LONGEST_SYMBOL:
             return None
         text = html.unescape("".join(map(self._written, inner)))
-        if name == "a":
-            return partner + 1 if _SYMBOL.fullmatch(text) else None
-        return partner + 1 if is_note(text, self._flow.end) else None
+        is_symbol = name == "a" and _SYMBOL.fullmatch(text)
+        return partner + 1 if is_symbol or self._is_note(index, partner, text) else None
+
+    def _is_note(self, start: int, end: int, text: str) -> bool:
+        """Whether the text of an element is the number of a note or another marker."""
+        if _NOTE.search(self._source, self._tokens[start].start, self._tokens[end].end):
+            return is_note(text, self._flow.end)
+        following = self._tokens[end + 1 : end + 2]
+        after = "".join(self._written(t) for t in following if t.kind is Kind.TEXT)
+        return self._tokens[start].name != "sub" and is_marker(text, self._flow.end, after)
 
     def _keep_element(self, start: int, end: int) -> None:
         """Keep tokens[start:end]: as a word of the text if the element is inline and has text."""
@@ -344,11 +348,6 @@ class _Page:
 def has_word(text: str) -> bool:
     """Whether a string to keep reads as a word; an icon or emoji does not."""
     return _HAS_WORD.search(text) is not None
-
-
-def is_note(text: str, before: str) -> bool:
-    """Whether a superscript is the number of a note to what stands `before` it."""
-    return bool(_NUMBER.fullmatch(text) and _NOTED.search(before))
 
 
 def _add_run(flow: FlowBuilder, written: str, read: str | None) -> None:

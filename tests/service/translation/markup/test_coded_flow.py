@@ -139,3 +139,10 @@ def has_own(part: TextPart) -> TypeGuard[Code]:
 @given(st.lists(runs(WORDS), min_size=1, max_size=5))
 def test_a_translation_that_changes_nothing_gives_the_runs_back(texts: list[CodedText]) -> None:
     assert asyncio.run(translated(texts)) == texts
+
+
+@pytest.mark.parametrize("is_script", [False, True])
+@pytest.mark.parametrize("number", ["1", "[12]"])
+def test_a_number_that_touches_a_word_is_a_marker(number: str, *, is_script: bool) -> None:
+    text = CodedText.of(["the word", *paired([number], 1, is_script=is_script), " is"])
+    assert [flow.text for flow in coded_flows(text) if isinstance(flow, Flow)] == ["the word is"]

@@ -127,6 +127,17 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
         ("the NA<sub>f </sub>of 5 m<sup>2 </sup>.", [f"the {MARK}of 5 {MARK}."]),
         ("the 21<sup>st</sup> century", ["the 21st century"]),
         ("a word<sup>1</sup> and.<sup><a>[2]</a></sup> Then", ["a word and. Then"]),
+        *(
+            (f"a word{start}1{end}{start}2{end} is, and.{start}[2]{end}", ["a word is, and."])
+            for start, end in [
+                ("<a href='#f'>", "</a>"),
+                ("<a><span>", "</span></a>"),
+                ("<small><a>", "</a></small>"),
+                ("<i>", "</i>"),
+            ]
+        ),
+        ("如图<a>1</a>，词<a role='doc-noteref'>2</a>是", ["如图1，词是"]),
+        ("a word<b>1</b>st, Page<a>1</a>.5, log<sub>2</sub>", [f"a {MARK}, {MARK}, {MARK}"]),
         ("it costs <b>€2.50</b> now", ["it costs €2.50 now"]),
         ("Press <button>OK</button>, then go", ["Press OK, then go"]),
         ("Press <button title=It><i></i>OK</button> to <b>go</b>", ["Press OK to go", "It"]),
