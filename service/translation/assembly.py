@@ -230,7 +230,7 @@ class Assembly:
         """The confidence of a sentence that reads as the network wrote it; None if the pair is not
         calibrated."""
         written = self._tokenizer.decode(best.ids)
-        is_as_written = draft.text.casefold() == written.casefold()
+        is_as_written = draft.text.casefold().split() == written.casefold().split()
         if self._calibration is None or sentence.is_in_capitals or not is_as_written:
             return None
         return rate(

@@ -61,11 +61,11 @@ _DELIMITED = regex.compile(
         (?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!:\w\w))?(?![\p{Latin}\d_-])
     |(?<![\p{Latin}\d_-])(?=[A-Z-]*+\d)(?:[A-Z\d]{2,}+-){2,}+[A-Z\d]{2,}+
         (?![\p{Latin}\d_]|[/.:@\#]\w)
-    |(?<!\p{Latin}\d{0,9})\d[\ \u00a0]?\K
+    |(?<!\p{Latin}\d{0,9})\d[\ \u00a0\u202f]?\K
         (?:"""
     + _LONG_UNITS
-    + r"""|(?<=[\ \u00a0])[mgltsVAW]
-        |(?<=[\ \u00a0])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
+    + r"""|(?<=[\ \u00a0\u202f])[mgltsVAW]
+        |(?<=[\ \u00a0\u202f])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
     # 1 000 000, numbers of cards, telephone numbers, IBAN, hashtags and mentions in Chinese
     |(?=\d{1,3}[\ \u00a0\u202f]\d{3}[\ \u00a0\u202f]\d{3}(?!\d))(?<![\p{Latin}\d_+.,/:-]|\d\ )
         \d++(?:[\ \u00a0\u202f]\d{3}(?!\d))++(?![\p{Latin}_]|[.,:/-]\d)

@@ -29,6 +29,7 @@ from service.translation.sentence.emphasis import (
     Emphasis,
     enter_emphasis,
 )
+from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spaces
 from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.odd_words import has_odd_words
@@ -119,11 +120,14 @@ class Entrance:
         raise_if_unwanted()
         stages: list[Stage] = []
         text = sentence.text
+        is_ascii = text.isascii()
+        if not is_ascii and HARD_SPACE.search(text) and (spaces := enter_hard_spaces(text)):
+            stages.append(spaces)
         if QUOTATION_MARK.search(text) and (marks := enter_quotations(text, self._pair[1])):
             stages.append(marks)
         if ("(" in text or "（" in text) and (brackets := enter_brackets(text)):
             stages.append(brackets)
-        has_latin = not text.isascii() and LATIN.search(text) and keeps_latin(*self._pair)
+        has_latin = not is_ascii and LATIN.search(text) and keeps_latin(*self._pair)
         if has_latin and (latin := enter_latin(text)):
             stages.append(latin)
         if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):
