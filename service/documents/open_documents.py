@@ -52,6 +52,8 @@ _TEXT_SCRIPT = regex.compile(
     r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
     r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""
 )
+_DELETED = frozenset({"text:deletion", "table:deletion", "table:previous"})
+"""What tracked changes took out, and what stood in a cell before."""
 _STOPS = frozenset({"text:tab", "text:line-break"})
 
 
@@ -153,8 +155,13 @@ def _content_places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
 def _master_places(xml: XmlText) -> Iterator[Place]:
     """What every slide shows: not the prompts of placeholders."""
     prompts = (frame for frame in xml.starts(_FRAMES) if xml.attribute(frame, _CLASS) is not None)
-    inside = itertools.chain.from_iterable(range(frame, xml.end_of(frame)) for frame in prompts)
-    return _places(xml, set(inside))
+    return _places(xml, _inside(xml, prompts))
+
+
+def _inside(xml: XmlText, elements: Iterable[int]) -> set[int]:
+    """The tokens of these elements."""
+    ranges = (range(element, xml.end_of(element)) for element in elements)
+    return set(itertools.chain.from_iterable(ranges))
 
 
 def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
@@ -173,6 +180,7 @@ def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
 
     codes = pairs_of_codes(xml, range_tag)
     content = InlineContent(xml, _PARAGRAPHS, role, codes, looks=_SPAN)
+    stays = _inside(xml, xml.starts(_DELETED)).union(kept)
     for index in xml.starts(_PARAGRAPHS):
-        if index not in kept:
+        if index not in stays:
             yield from content.places(index)

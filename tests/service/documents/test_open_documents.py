@@ -51,6 +51,17 @@ def test_numbers_and_what_tables_look_for_stay_in_cells(cell: str, parts: str) -
     assert cell in member(translated("a.ods", content), "content.xml").decode()
 
 
+@pytest.mark.parametrize("name", ["text:deletion", "table:deletion", "table:previous"])
+@pytest.mark.parametrize("ending", ["odt", "odp", "ods"])
+def test_what_tracked_changes_took_out_stays(name: str, ending: str) -> None:
+    deleted = f"<{name}><text:p>the dog</text:p><text:h>old</text:h></{name}>"
+    insertion = "<text:insertion><office:change-info/></text:insertion>"
+    changes = f"<text:tracked-changes>{deleted}{insertion}</text:tracked-changes>"
+    content = content_of(changes, "<text:p>The sea</text:p>")
+    assert texts_of(f"a.{ending}", content) == ["The sea"]
+    assert changes in member(translated(f"a.{ending}", content), "content.xml").decode()
+
+
 def test_results_of_formulas_that_are_texts_go() -> None:
     formula = '<table:table-cell table:formula="of:=[.A1]&amp;1"'
     values = f' {STRING} office:string-value="a1" calcext:value-type="string"'
