@@ -9,7 +9,7 @@ from service.documents.segments import FileOptions, Place, Segment, TextFile, is
 from service.documents.xml_catalogues import spelled_like
 from service.documents.xml_text import XmlText, read_xml
 from service.errors import InvalidDocument
-from service.translation.markup.inline import message_branches
+from service.translation.markup.choices import find_choices
 from service.translation.markup.scanner import Kind
 
 _STRING = "System.String"
@@ -44,5 +44,5 @@ def _places(xml: XmlText, value: int) -> Iterator[Place]:
     start = xml.tokens[value].end + len(written) - len(written.lstrip())
     text = html.unescape(xml.text(value)).strip()
     if is_worded(text):
-        segment = Segment(text, "text" if message_branches(text) else "auto")
+        segment = Segment(text, "text" if find_choices(text) else "auto")
         yield Place(start, start + len(written.strip()), segment, spelled_like(written.strip()))

@@ -22,9 +22,9 @@ from service.documents.xliff_codes import role_of, tag_of, with_escaped_tags
 from service.documents.xml_text import InlineContent, XmlText, read_xml
 from service.errors import InvalidDocument, shown
 from service.translation.language.segmentation import has_letters
+from service.translation.markup.choices import find_choices
 from service.translation.markup.coded_text import Text
 from service.translation.markup.elements import is_html
-from service.translation.markup.inline import message_branches
 from service.translation.markup.scanner import Kind
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class _Units:
 
 
 def _segment(text: str, *, keeps_space: bool) -> Segment:
-    text_format: TextFormat = "text" if message_branches(text) else "auto"
+    text_format: TextFormat = "text" if find_choices(text) else "auto"
     if keeps_space:
         return Segment(text, text_format)
     return Segment(_LINE_BREAK.sub("\n", text), text_format, split_sentences="nonewlines")

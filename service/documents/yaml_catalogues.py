@@ -24,7 +24,7 @@ from service.documents.segments import (
     is_worded,
 )
 from service.documents.yaml_spelling import Block, double, is_string, plain, single
-from service.translation.markup.inline import message_branches
+from service.translation.markup.choices import find_choices
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _STRING = "tag:yaml.org,2002:str"
@@ -170,4 +170,4 @@ class YamlReader:
 
 
 def _segment(text: str) -> Segment:
-    return Segment(text, "text" if message_branches(text) else "auto")
+    return Segment(text, "text" if find_choices(text) else "auto")

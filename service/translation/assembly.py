@@ -95,17 +95,14 @@ class Assembly:
         return [self._result(text, parsed) for text, parsed in pairs]
 
     def is_complete(self, outer: Sentence) -> bool:
-        """Whether an outer sentence and the sentences in attributes of its tags are read."""
-        return all(needed in self._results for needed in (outer, *outer.attributes))
+        """Whether an outer sentence and the sentences inside are read."""
+        return all(needed in self._results for needed in outer.within())
 
     def rendered(self, outer: Sentence, rank: int = 0) -> list[TextPart]:
-        """The translation of a complete outer sentence as it is written: the draft of this rank,
+        """The translation of a complete sentence as it is written: the draft of this rank,
         or the last that a sentence has."""
         raise_if_unwanted()
-        attributes = {
-            sentence: render(sentence, self._draft(sentence, rank), {})
-            for sentence in outer.attributes
-        }
+        attributes = {inner: self.rendered(inner, rank) for inner in outer.attributes}
         return render(outer, self._draft(outer, rank), attributes)
 
     def _draft(self, sentence: Sentence, rank: int) -> Draft:
@@ -259,7 +256,8 @@ def _tags(sentence: Sentence, draft: Draft) -> tuple[str, str]:
     """What a sentence with tags and its translation are written with."""
     if not sentence.tags:
         return "", ""
-    written = [*sentence.tag_items, *(kept.written for kept in sentence.kept)]
+    kept = (sentence.kept_items.get(at, one.written) for at, one in enumerate(sentence.kept))
+    written = [*sentence.tag_items, *kept]
     tags = [item for items in written for item in items if isinstance(item, str)]
     return "".join(tags), plain_text(
         render(sentence, draft, dict.fromkeys(sentence.attributes, ()))

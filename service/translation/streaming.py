@@ -127,16 +127,14 @@ async def let_others_run(turns: Iterator[int]) -> None:
 
 
 class _StreamedText:
-    """One text of the job. An outer sentence is sent when it and the attributes of its tags are
+    """One text of the job. An outer sentence is sent when it and the sentences inside are
     read."""
 
     def __init__(self, place: int, parsed: ParsedText, tokenizer: Tokenizer) -> None:
         self.parsed = parsed
         self.numbers = {outer: number for number, outer in enumerate(parsed.outer_sentences)}
         self.outer_of = {
-            sentence: outer
-            for outer in parsed.outer_sentences
-            for sentence in (outer, *outer.attributes)
+            sentence: outer for outer in parsed.outer_sentences for sentence in outer.within()
         }
         decoders = [
             _EscapingDecoder(tokenizer.stream(), outer.escapes) for outer in parsed.outer_sentences

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import regex
 
+from model.text.spans import Span
+from service.translation.markup.choices import find_choices, find_in_branch, message_branches
 from service.translation.markup.coded_text import Code, CodedText, TextPart, plain_text
-from service.translation.markup.flow import MARK, FindKept, Flow, FlowBuilder
-from service.translation.markup.inline import find_in_branch, message_branches
+from service.translation.markup.flow import MARK, FindKept, Flow, FlowBuilder, Kept
 from service.translation.markup.notes import MOST_TAGS, is_marker, is_note
 from service.translation.markup.page import has_word
 from service.translation.placeholders import find_kept
@@ -20,27 +21,45 @@ _SPACE = regex.compile(r"([ \t\n\f\r]{2,}+|[\t\n\f\r]|\A )")
 
 def coded_flows(text: CodedText, find: FindKept = find_kept) -> list[Code | Flow]:
     """The flows between the text's stops, and the stops. Linear time."""
-    return _message_flows(text, find) or _Flows(text, find).flows()
+    if not any(isinstance(part, str) and "{" in part for part in text.parts):
+        return _Flows(text, find).flows()
+    return _message_flows(text, find)
 
 
 def _message_flows(text: CodedText, find: FindKept) -> list[Code | Flow]:
-    """A flow of the branches, if the text is a message of ICU whose pairs are each in a branch."""
-    if not any(isinstance(part, str) and "{" in part for part in text.parts[:1]):
-        return []
+    """Those of a text that may be a message of ICU. Its branches have flows of their own if its
+    pairs are each in a branch or outside."""
     read = [*_characters(text.parts)]
-    branches = message_branches("".join(part if isinstance(part, str) else MARK for part in read))
-    parts: list[TextPart | Flow] = []
+    signs = "".join(part if isinstance(part, str) else MARK for part in read)
+    choices = [] if MARK in read else find_choices(signs)
+    branches = [CodedText.of(read[slice(*span)]) for one in choices for span in one.branches]
+    if not all(map(_is_balanced, branches)):
+        return _Flows(text, find).flows()
+    if branches and (spans := message_branches(signs)):
+        flow = FlowBuilder({}, find)
+        flow.add_tag(_message(read, Span(0, len(read)), spans, find), 0, None)
+        return [flow.build()]
+    kept = [Kept.of(_message(read, *choice, find)) for choice in choices]
+    parts: list[TextPart] = []
     position = 0
+    for (start, end), _ in choices:
+        parts += [*read[position:start], MARK]
+        position = end
+    return _Flows(CodedText.of([*parts, *read[position:]]), find, kept).flows()
+
+
+def _message(
+    read: Sequence[TextPart], span: Span, branches: Sequence[Span], find: FindKept
+) -> tuple[TextPart | Flow, ...]:
+    """A part of the text, with flows for each branch in it."""
+    parts: list[TextPart | Flow] = []
+    position = span.start
     for start, end in branches:
         branch = CodedText.of(read[start:end])
-        if not _is_balanced(branch):
-            return []
         parts += read[position:start]
         parts += coded_flows(branch, functools.partial(find_in_branch, find))
         position = end
-    flow = FlowBuilder({}, find)
-    flow.add_tag((*parts, *read[position:]), 0, None)
-    return [flow.build()] if branches else []
+    return (*parts, *read[position : span.end])
 
 
 def _characters(parts: Iterable[TextPart]) -> Iterator[TextPart]:
@@ -58,8 +77,9 @@ def _is_balanced(text: CodedText) -> bool:
 class _Flows:
     """One text, and how far it is taken apart."""
 
-    def __init__(self, text: CodedText, find: FindKept) -> None:
+    def __init__(self, text: CodedText, find: FindKept, choices: Sequence[Kept] = ()) -> None:
         self._parts, self._find = text.parts, find
+        self._choices = iter(choices)
         self._partners = _partners(text.parts)
         self._found: list[Code | Flow] = []
         self._flow = FlowBuilder({}, find)
@@ -122,6 +142,7 @@ class _Flows:
 
     def _end_flow(self) -> None:
         if not self._flow.is_empty:
+            self._flow.keep_marks(self._choices)
             self._found.append(self._flow.build())
             self._flow = FlowBuilder({}, self._find)
 

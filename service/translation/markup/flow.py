@@ -16,7 +16,7 @@ from typing import NamedTuple
 import regex
 
 from model.text.spans import Span
-from service.translation.markup.coded_text import Code, TextPart, merged
+from service.translation.markup.coded_text import Code, TextPart, merged, plain_text
 from service.translation.markup.elements import is_known
 
 MARK = "\ufffc"
@@ -34,10 +34,18 @@ CONTENT_ESCAPES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 class Kept(NamedTuple):
-    """A kept string: as it is written in the source, and as it reads."""
+    """A kept string: as it is written in the source, and as it reads. `parts`: what it is written
+    with, if it has flows inside, such as the branches of an ICU choice."""
 
     written: tuple[TextPart, ...]
     text: str
+    parts: tuple[TextPart | Flow, ...] = ()
+
+    @classmethod
+    def of(cls, parts: tuple[TextPart | Flow, ...]) -> Kept:
+        """A string with flows inside."""
+        written = tuple(merged(itertools.chain.from_iterable(map(spell_part, parts))))
+        return cls(written, plain_text(written), parts)
 
 
 _NAME = regex.compile(r"</?+([\w:.-]++)")
@@ -89,6 +97,12 @@ class Flow:
         """The kept strings of text[start:end]."""
         first, last = (bisect.bisect_left(self._marks, offset) for offset in (start, end))
         return self.kept[first:last]
+
+    def filled_between(self, start: int, end: int) -> Sequence[tuple[int, Kept]]:
+        """The kept strings of text[start:end] that have flows inside, with their offsets."""
+        offsets = _between(self._marks, start, end)
+        pairs = zip(offsets, self.kept_between(start, end), strict=True)
+        return [(offset, kept) for offset, kept in pairs if kept.parts]
 
     def tag_range(self, start: int, end: int) -> tuple[int, int]:
         """The first and the last (excluded) index of the tags from `start` to `end`, both ends
@@ -174,6 +188,12 @@ class FlowBuilder:
         self._kept[self._length] = Kept((written,), text)
         self.add(MARK)
 
+    def keep_marks(self, kept: Iterable[Kept]) -> None:
+        """The marks that were added as characters stand for these strings."""
+        text = "".join(self._parts)
+        offsets = (at for at, char in enumerate(text) if char == MARK and at not in self._kept)
+        self._kept |= dict(zip(offsets, kept, strict=False))
+
     def add_space(self, written: str) -> None:
         """Add white space, which reads as one space, or as nothing after another one."""
         if not self.end.endswith(" "):
@@ -212,7 +232,8 @@ class FlowBuilder:
         parts, position, kept = [], 0, []
         for span in spans:
             parts += [text[position : span.start], MARK]
-            kept.append(self._keep_span(text, span))
+            whole = self._kept.get(span.start) if span.end - span.start == 1 else None
+            kept.append(whole if whole and whole.parts else self._keep_span(text, span))
             position = span.end
         within = {offset for span in spans for offset in range(*span)}
         written = {new[o]: spelling for o, spelling in self._written.items() if o not in within}
@@ -327,6 +348,14 @@ def _is_symbol(base: str) -> bool:
     return len(base) <= 2 or not (base.islower() or base.istitle())
 
 
-def spell_part(part: TextPart | Flow) -> Iterable[TextPart]:
-    """A part of a tag as the source has it."""
-    return part.spell(0, len(part.text)) if isinstance(part, Flow) else (part,)
+def spell_part(part: TextPart | Flow) -> Iterator[TextPart]:
+    """A part of a tag or kept string as the source has it."""
+    if not isinstance(part, Flow):
+        yield part
+        return
+    position = 0
+    for tag in part.tags:
+        yield from part.spell(position, tag.offset)
+        yield from itertools.chain.from_iterable(map(spell_part, tag.written))
+        position = tag.offset
+    yield from part.spell(position, len(part.text))

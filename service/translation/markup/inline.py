@@ -13,8 +13,14 @@ from collections.abc import Iterator, Sequence, Set
 import regex
 
 from model.text.spans import Span
+from service.translation.markup.choices import (
+    find_choices,
+    find_in_branch,
+    message_branches,
+    with_marks,
+)
 from service.translation.markup.elements import is_block, pair_tags
-from service.translation.markup.flow import FindKept, Flow, FlowBuilder
+from service.translation.markup.flow import MARK, FindKept, Flow, FlowBuilder, Kept
 from service.translation.markup.scanner import Kind, Token
 from service.translation.placeholders import LINE_END, find_kept
 
@@ -59,11 +65,6 @@ _KEY = regex.compile(
 )
 """The sign before the letter that is the key of an entry: &Open, _Save, E&xit."""
 _LONGEST_ENTRY = 60
-_CHOICE = regex.compile(r"\s*+\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
-_NO_WORDS = regex.compile(r"(?:[^\p{L}{}]++|\{\s*+\w++\s*+(?:,\s*+\w++\s*+)?\})*+")
-"""What may stand beside choices: signs and placeholders."""
-_BRACE, _NUMBER, _BRANCH_DEPTH = regex.compile(r"[{}]"), regex.compile("#"), 2
-_MOST_DEPTH = 32
 _MARK = regex.compile(
     r"""(?<!⟦)(?P<left><)(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?P<empty>/)?>
     |(?P<left>&lt;)(?P<end>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>&\n]*+)?(?P<empty>/)?&gt;
@@ -87,14 +88,11 @@ def text_flow(
     nothing unless the language `is_spaced`."""
     builder = FlowBuilder({}, find)
     if branches := message_branches(text):
-        parts: list[str | Flow] = []
-        position = 0
-        for start, end in branches:
-            branch = text_flow(text[start:end], functools.partial(find_in_branch, find))
-            parts += [text[position:start], branch]
-            position = end
-        builder.add_tag((*parts, text[position:]), 0, None)
+        builder.add_tag(_message(text, Span(0, len(text)), branches, find), 0, None)
         return builder.build()
+    choices = [] if MARK in text else find_choices(text)
+    kept = [Kept.of(_message(text, *choice, find)) for choice in choices]
+    text = with_marks(text, choices)
     odd = _WRITTEN_OR_BREAK if joins_lines else _WRITTEN
     mixed = _mixed(text)
     position = 0
@@ -108,7 +106,21 @@ def text_flow(
             builder.add_written("\n", "")
         position = token.end
     _add(builder, odd, mixed, is_spaced, text[position:])
+    builder.keep_marks(kept)
     return builder.build()
+
+
+def _message(
+    text: str, span: Span, branches: Sequence[Span], find: FindKept
+) -> tuple[str | Flow, ...]:
+    """A part of the text, with a flow for each branch in it."""
+    parts: list[str | Flow] = []
+    position = span.start
+    for start, end in branches:
+        branch = text_flow(text[start:end], functools.partial(find_in_branch, find))
+        parts += [text[position:start], branch]
+        position = end
+    return (*parts, text[position : span.end])
 
 
 def _is_break(tag: Token, text: str) -> bool:
@@ -128,52 +140,6 @@ def has_marks(text: str) -> bool:
 def _is_odd(text: str) -> bool:
     """Whether there may be characters that are written in another way."""
     return "&" in text or "\\" in text or "%n" in text
-
-
-def message_branches(text: str) -> list[Span]:
-    """Where the texts of an ICU message stand, if it is a plural or choice, or several of them
-    without words between."""
-    found: list[Span] = []
-    position = len(text) if "'{" in text else 0
-    while (start := _end_of(_NO_WORDS, text, position)) < len(text):
-        if not _CHOICE.match(text, start):
-            return []
-        branches, position = _branches(text, start)
-        if not position:
-            return []
-        found += branches
-    return found
-
-
-def _end_of(pattern: regex.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
-    return found.end() if found else start
-
-
-def _branches(text: str, start: int) -> tuple[list[Span], int]:
-    """Those of the choice that begins at `start`, and where it ends, 0 if it does not, or has more
-    choices in each other than any message."""
-    depth = begin = 0
-    found = []
-    for match in _BRACE.finditer(text, start):
-        depth += 1 if match.group() == "{" else -1
-        if depth > _MOST_DEPTH:
-            break
-        if match.group() == "{" and depth == _BRANCH_DEPTH:
-            begin = match.end()
-        elif match.group() == "}" and depth == _BRANCH_DEPTH - 1:
-            found.append(Span(begin, match.start()))
-        if depth == 0:
-            return found, match.end()
-    return [], 0
-
-
-def find_in_branch(find: FindKept, text: str) -> Sequence[Span]:
-    """What stays in a branch: also the sign for the number."""
-    others = (
-        span for span in find(text) if not _NUMBER.fullmatch(text, span.start, span.start + 1)
-    )
-    return sorted([*others, *(Span(*match.span()) for match in _NUMBER.finditer(text))])
 
 
 def _mixed(text: str) -> Set[str]:

@@ -46,7 +46,8 @@ class _Place(NamedTuple):
 class Sentence:
     """A sentence of a flow, with a MARK for each string of `kept`.
 
-    `tags` are the tags inside, and `tag_items` what is written for each; `escapes` is how the
+    `tags` are the tags inside, and `tag_items` what is written for each; `kept_items` is what is
+    written for the kept strings that have sentences inside; `escapes` is how the
     translation spells some characters; `is_in_capitals` also if only its flow is; `is_plain`: it
     needs no stage but terms; `begins`, `ends`: as those of the `Piece`.
     """
@@ -55,6 +56,7 @@ class Sentence:
     kept: Sequence[Kept] = ()
     tags: Sequence[SentenceTag] = ()
     tag_items: Sequence[Sequence[Item]] = ()
+    kept_items: Mapping[int, Sequence[Item]] = field(default_factory=dict)
     escapes: Mapping[str, TextPart] = field(default_factory=dict)
     is_in_capitals: bool = False
     is_plain: bool = False
@@ -68,8 +70,15 @@ class Sentence:
 
     @property
     def attributes(self) -> list[Sentence]:
-        """The sentences in attributes of the tags inside."""
-        return [item for items in self.tag_items for item in items if isinstance(item, Sentence)]
+        """The sentences in attributes of the tags inside, and in kept strings."""
+        written = (*self.tag_items, *self.kept_items.values())
+        return [item for items in written for item in items if isinstance(item, Sentence)]
+
+    def within(self) -> Iterator[Sentence]:
+        """It and all sentences inside, an inner one after its outer one."""
+        yield self
+        for inner in () if self.is_bare else self.attributes:
+            yield from inner.within()
 
     def read(self) -> str:
         """The sentence as a reader sees it, without tags."""
@@ -93,11 +102,11 @@ class ParsedText:
                 self._gaps.append([])
             elif item:
                 self._gaps[-1].append(item)
-        tagged = (outer for outer in self.outer_sentences if outer.tags)
-        attributes = [sentence for outer in tagged for sentence in outer.attributes]
-        self.sentences = [*self.outer_sentences, *attributes]
-        """All sentences to translate: the outer ones, which are between the gaps, then those in
-        attributes of their tags."""
+        others = (outer for outer in self.outer_sentences if not outer.is_bare)
+        inner = [sentence for outer in others for sentence in [*outer.within()][1:]]
+        self.sentences = [*self.outer_sentences, *inner]
+        """All sentences to translate: the outer ones, which are between the gaps, then those
+        inside them."""
 
     @property
     def is_one_sentence(self) -> bool:
@@ -187,10 +196,19 @@ class FlowCutter:
             return
         yield spaced.removesuffix(text)
         for tag in others:
-            yield from flow.spell(start, tag.offset)
+            yield from self._spelled(flow, Span(start, tag.offset))
             yield from self.items(tag.written)
             start = tag.offset
-        yield from flow.spell(start, end)
+        yield from self._spelled(flow, Span(start, end))
+
+    def _spelled(self, flow: Flow, span: Span) -> Iterator[Item]:
+        """A part of a flow as the source has it, with the flows in its kept strings as items."""
+        start = span.start
+        for offset, kept in flow.filled_between(*span):
+            yield from flow.spell(start, offset)
+            yield from self.items(kept.parts)
+            start = offset + 1
+        yield from flow.spell(start, span.end)
 
     def _tag_items(self, tags: Iterable[Tag]) -> Iterator[Item]:
         for tag in tags:
@@ -201,11 +219,13 @@ class FlowCutter:
     ) -> Sentence:
         span = Span(place.start, place.end)
         text = in_half_width(flow.text[span.start : span.end])
+        kept = flow.kept_between(*span)
         return Sentence(
             text,
-            flow.kept_between(*span),
+            kept,
             _relative(tags, span.start),
             [list(self.items(tag.written)) for tag in tags],
+            {at: list(self.items(one.parts)) for at, one in enumerate(kept) if one.parts},
             _escapes(flow, span),
             is_in_caps or is_in_capitals(text),
             begins=place.begins,

@@ -9,7 +9,7 @@ from service.translation.alignment import AlignmentLink
 from service.translation.markup.coded_text import TextPart
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import place_tags
-from service.translation.sentence.parsed_text import Sentence
+from service.translation.sentence.parsed_text import Item, Sentence
 from service.translation.sentence.stages import Draft
 
 
@@ -19,7 +19,7 @@ def render(
     attributes: Mapping[Sentence, Sequence[TextPart]],
 ) -> list[TextPart]:
     """The translation as it is written; `attributes`: the rendered sentences in attributes of the
-    sentence's tags."""
+    sentence's tags and in its kept strings."""
     if sentence.is_bare:
         return escape(translation.text, sentence.escapes)
     return [*_parts(sentence, translation, attributes)]
@@ -70,14 +70,29 @@ def _parts(
     attributes: Mapping[Sentence, Sequence[TextPart]],
 ) -> Iterator[TextPart]:
     text = translation.text
-    kept = iter(sentence.kept[index].written for index in translation.order)
+    kept = iter(_kept(sentence, index, attributes) for index in translation.order)
     position = 0
     for offset, index in place_tags(sentence.tags, sentence.text, text, translation.links):
         yield from _written(sentence, text[position:offset], kept)
-        for item in sentence.tag_items[index]:
-            yield from attributes[item] if isinstance(item, Sentence) else (item,)
+        yield from _items(sentence.tag_items[index], attributes)
         position = offset
     yield from _written(sentence, text[position:], kept)
+
+
+def _kept(
+    sentence: Sentence, index: int, attributes: Mapping[Sentence, Sequence[TextPart]]
+) -> Sequence[TextPart]:
+    """What is written for a kept string."""
+    if items := sentence.kept_items.get(index):
+        return [*_items(items, attributes)]
+    return sentence.kept[index].written
+
+
+def _items(
+    items: Iterable[Item], attributes: Mapping[Sentence, Sequence[TextPart]]
+) -> Iterator[TextPart]:
+    for item in items:
+        yield from attributes[item] if isinstance(item, Sentence) else (item,)
 
 
 def _written(

@@ -86,7 +86,8 @@ def test_flows_are_what_a_reader_sees(text: str, flows: list[str]) -> None:
         ("{n, plural, one {a <0/> b} other {<1>c</1> #<2|>d}}", [f"a {MARK} b", f"c {MARK}", "d"]),
         ("{n, select, other { {n, plural, one {b<0/>}}}} ", ["b"]),
         ("{n, plural, one {<0>a} other {b</0>}}", []),
-        ("{n, plural, one {a<0/>} other {b}} c", []),
+        ("{n, plural, one {a <0/> b} other {c}} <1>d</1>", [f"a {MARK} b", "c"]),
+        ("a<0|>{n, plural, other {<1>b</1>}} of {c, select, x {d} other {e}}", ["b", "d", "e"]),
     ],
 )
 def test_the_branches_of_a_message_with_codes_are_flows(message: str, branches: list[str]) -> None:
@@ -96,8 +97,10 @@ def test_the_branches_of_a_message_with_codes_are_flows(message: str, branches: 
 
 
 def branches_of(flows: Iterable[TextPart | Flow]) -> list[str]:
-    tags = [tag for flow in flows if isinstance(flow, Flow) for tag in flow.tags]
-    inner = [part for tag in tags for part in tag.written if isinstance(part, Flow)]
+    found = [flow for flow in flows if isinstance(flow, Flow)]
+    written = [*(tag.written for flow in found for tag in flow.tags)]
+    written += [kept.parts for flow in found for kept in flow.kept]
+    inner = [part for parts in written for part in parts if isinstance(part, Flow)]
     return [text for part in inner for text in ([part.text] if part.text else branches_of([part]))]
 
 

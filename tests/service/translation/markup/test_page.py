@@ -9,10 +9,11 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from service.translation.markup.choices import message_branches
 from service.translation.markup.coded_text import TextPart
 from service.translation.markup.elements import is_block
 from service.translation.markup.flow import MARK, Flow
-from service.translation.markup.inline import message_branches, text_flow
+from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
 from service.translation.placeholders import KeptStrings, find_kept
 from tests.service.translation.code_tokens import MARKS, NAMED_MARKS
@@ -180,8 +181,12 @@ def test_flows_are_what_a_reader_sees_as_running_text(source: str, expected: lis
         ("{n, plural, other {#个文件}}", [f"{MARK}个文件"]),
         ("{0, number} {0, plural, one {a} other {b}}", ["a", "b"]),
         ("{a, plural, other {b}} ({c, plural, one {d} other {e}}): {f}/7", ["b", "d", "e"]),
-        ("{a, plural, other {b}} of {c, plural, other {d}}", []),
-        ("{n, plural, one {a} other {b}} left", []),
+        ("{a, plural, other {b}} of {c, plural, other {# <i>d</i>}}", ["b", f"{MARK} d"]),
+        ("I {n, plural, one {a} other {b {c, select, d {e} other {#}} f}}.", ["a", f"b {MARK} f"]),
+        ("<b>{n, plural, one {a} other {b}}</b> left", ["a", "b"]),
+        ("'{' {n, plural, one {a} other {b}} left", []),
+        ("`{n, plural, one {a} other {b}}` left", []),
+        ("a {n, plural, one {a} other {b} left", []),
         ("{n, plural, one {a} other {b}", []),
     ],
 )
@@ -215,7 +220,8 @@ def test_elements_that_touch_are_words_unless_html_knows_them(source: str, text:
 
 
 def branches_of(flow: Flow) -> list[str]:
-    inner = [part for tag in flow.tags for part in tag.written if isinstance(part, Flow)]
+    written = [*(tag.written for tag in flow.tags), *(kept.parts for kept in flow.kept)]
+    inner = [part for parts in written for part in parts if isinstance(part, Flow)]
     return [text for part in inner for text in ([part.text] if part.text else branches_of(part))]
 
 
