@@ -102,7 +102,7 @@ class ParsedText:
                 self._gaps.append([])
             elif item:
                 self._gaps[-1].append(item)
-        others = (outer for outer in self.outer_sentences if not outer.is_bare)
+        others = (outer for outer in self.outer_sentences if outer.tags or outer.kept_items)
         inner = [sentence for outer in others for sentence in [*outer.within()][1:]]
         self.sentences = [*self.outer_sentences, *inner]
         """All sentences to translate: the outer ones, which are between the gaps, then those
