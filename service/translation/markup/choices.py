@@ -10,11 +10,13 @@ import regex
 from model.text.spans import Span
 from service.translation.markup.flow import MARK, FindKept
 
-_CHOICE = regex.compile(r"\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
+_CHOICE = regex.compile(r"\{\s*+\w++\s*+,\s*+(?:plural|select(?:ordinal)?|(?P<java>choice))\s*+,")
 _NO_WORDS = regex.compile(r"(?:[^\p{L}{}]++|\{\s*+\w++\s*+(?:,\s*+\w++\s*+)?\})*+")
 """What may stand beside choices: signs and placeholders."""
 _BRACE, _NUMBER, _BRANCH_DEPTH = regex.compile(r"[{}]"), regex.compile("#"), 2
 _MOST_DEPTH = 32
+_LIMIT = regex.compile(r"(?P<brace>[{}])|(?:(?<=,)|\|)\s*+-?(?:\d++(?:\.\d++)?|∞)\s*+[#<≤]")
+"""What begins a text in a choice of Java, as in `{0,choice,0#none|1#one|1<{0} of them}`."""
 
 
 class Choice(NamedTuple):
@@ -30,7 +32,8 @@ def find_choices(text: str) -> Sequence[Choice]:
     found: list[Choice] = []
     position = len(text) if "'{" in text else 0
     while match := _CHOICE.search(text, position):
-        branches, position = _branches(text, match.start())
+        is_java = match["java"] is not None
+        branches, position = (_java_branches if is_java else _branches)(text, match.start())
         if not position:
             return []
         found.append(Choice(Span(match.start(), position), branches))
@@ -70,6 +73,20 @@ def _branches(text: str, start: int) -> tuple[list[Span], int]:
             found.append(Span(begin, match.start()))
         if depth == 0:
             return found, match.end()
+    return [], 0
+
+
+def _java_branches(text: str, start: int) -> tuple[list[Span], int]:
+    """Those of a choice of Java, and where it ends; 0 if it does not."""
+    depth, limits = 0, []
+    for match in _LIMIT.finditer(text, start):
+        if not match["brace"] and depth == 1:
+            limits.append(match)
+        depth += {"{": 1, "}": -1}.get(match["brace"], 0)
+        if depth == 0:
+            ends = [*(limit.start() for limit in limits[1:]), match.start()]
+            begins = (limit.end() for limit in limits)
+            return [*map(Span, begins, ends)] if limits else [], match.end()
     return [], 0
 
 
