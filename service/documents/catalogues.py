@@ -138,7 +138,7 @@ class _PoFiller(NamedTuple):
             if has_letters(source) and (self.replaces or not done.get(form)):
                 spelling = functools.partial(_po_strings, self.line_end, before)
                 text = source.translate(str.maketrans(_STAND_INS, _LINE_ENDS))
-                yield Place(*span, Segment(text), spelling, is_filled=True)
+                yield Place(*span, Segment(with_whole_sentences(text)), spelling, is_filled=True)
         if wanted < len(spans):
             yield Edit(spans[wanted - 1][1], last, "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 
+from service.documents.icu_messages import with_whole_sentences
 from service.documents.segments import FileOptions, Place, Segment, TextFile, is_worded
 from service.documents.xml_catalogues import spelled_like
 from service.documents.xml_text import XmlText, read_xml
@@ -44,5 +45,6 @@ def _places(xml: XmlText, value: int) -> Iterator[Place]:
     start = xml.tokens[value].end + len(written) - len(written.lstrip())
     text = html.unescape(xml.text(value)).strip()
     if is_worded(text):
-        segment = Segment(text, "text" if find_choices(text) else "auto")
+        is_message = bool(find_choices(text))
+        segment = Segment(with_whole_sentences(text), "text" if is_message else "auto")
         yield Place(start, start + len(written.strip()), segment, spelled_like(written.strip()))

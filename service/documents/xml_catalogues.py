@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import regex
 
+from service.documents.icu_messages import with_whole_sentences
 from service.documents.ranges import pairs_of_codes
 from service.documents.segments import (
     Edit,
@@ -236,6 +237,7 @@ class _Units:
 
 def _segment(text: str, *, keeps_space: bool) -> Segment:
     text_format: TextFormat = "text" if find_choices(text) else "auto"
+    text = with_whole_sentences(text)
     if keeps_space:
         return Segment(text, text_format)
     return Segment(_LINE_BREAK.sub("\n", text), text_format, split_sentences="nonewlines")

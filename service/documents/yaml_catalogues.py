@@ -13,6 +13,7 @@ import regex
 import yaml
 from babel import localedata
 
+from service.documents.icu_messages import with_whole_sentences
 from service.documents.segments import (
     Edit,
     FileOptions,
@@ -170,4 +171,4 @@ class YamlReader:
 
 
 def _segment(text: str) -> Segment:
-    return Segment(text, "text" if find_choices(text) else "auto")
+    return Segment(with_whole_sentences(text), "text" if find_choices(text) else "auto")
