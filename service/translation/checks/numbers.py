@@ -31,6 +31,8 @@ _NUMBER = regex.compile(
 )
 _IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
 _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")
+_HEAD = regex.compile(r"\d+(?:\D\d{2,3})*+")
+"""What stands before a decimal mark, in Western or Indian groups: 3.5,000 is no number."""
 _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
     r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+(?!\d)|0\d: \d{2}(?!\d)"
@@ -289,8 +291,9 @@ def _spelled(written: str) -> Iterator[Decimal]:
         yield Decimal(digits)
     last = regex.search(r"\D(\d+)$", written)
     if last is not None and marks[written[last.start()]] == 1:
-        head = regex.sub(r"\D", "", written[: last.start()])
-        yield Decimal(f"{head}.{last[1]}").normalize()
+        head = written[: last.start()]
+        if _HEAD.fullmatch(head):
+            yield Decimal(regex.sub(r"\D", "", head) + f".{last[1]}").normalize()
 
 
 def _scale_after(text: str, end: int) -> _Scale | None:

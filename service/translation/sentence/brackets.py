@@ -56,8 +56,12 @@ class Brackets:
         start, end = self._pairs[rank]
         if _AFTER_LAST.match(self.text, end):
             return closing_place(self.text[end - 2], translation)
-        words = _WORD.findall(self.text, start, end)
-        return _end_of(words[-1], translation, opening) if words else 0
+        words = [*_WORD.finditer(self.text, start, end)]
+        if not words:
+            return 0
+        place = _end_of(words[-1][0], translation, opening)
+        sign = self.text[words[-1].end() : end - 1].strip()
+        return place + len(sign) if place and translation.startswith(sign, place) else 0
 
 
 def enter_brackets(text: str) -> Brackets | None:

@@ -33,6 +33,7 @@ def left(source: str, target: str) -> str:
             "队（Atlanta Braves） 赢了。",
         ),
         ("The side (PC) of it.", "Die Seite (PC des.", "Die Seite (PC) des."),
+        ("The part (8 %) of it", "Der Teil (8% des", "Der Teil (8%) des"),
         ("A (b, c and Infinity) is.", "A (b, c und Infinity)) ist.", "A (b, c und Infinity) ist."),
         ("EMR（电子记录）程序", "EMR ( electronic record ) app", "EMR (electronic record) app"),
     ],
@@ -51,6 +52,7 @@ def test_brackets_are_closed_once_and_have_no_space(
     ("source", "target"),
     [
         ("The side (a dog) of it.", "Die Seite (ein Hund des."),  # where is not clear
+        ("The side (PC \ufffc) of it.", "Die Seite (PC und \ufffc des."),
         ("1) It is big (see A).", "1) Es ist groß (siehe A."),
         ("It is big :-)", "Es ist groß (sehr."),
         ("The ( and ) of (it).", "Die ( und ) von (es."),
