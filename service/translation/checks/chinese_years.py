@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
-from service.translation.checks.number_words import InDigits, chinese_value
+from service.translation.checks.number_words import InDigits, chinese_value, numeral_value
 
 _DIGITS = "一二三四五六七八九"
 _YEAR = regex.compile(
@@ -33,11 +33,7 @@ def _in_digits(found: regex.Match[str]) -> str | None:
     if found["alone"]:
         century = chinese_value(found["alone"])
         return None if century is None else str(century)
-    tens = _value(found["tens"])
+    tens = numeral_value(found["tens"])
     if found["last"]:
         return f"{_LAST_CENTURY - 1}{tens}年代"
-    return f"{_value(found['century']) - 1}{tens}年代" if found["century"] else f"{tens}年代"
-
-
-def _value(numeral: str) -> int:
-    return int(numeral) if numeral.isdecimal() else chinese_value(numeral) or 0
+    return f"{numeral_value(found['century']) - 1}{tens}年代" if found["century"] else f"{tens}年代"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.number_words import BEFORE_REPUBLIC, chinese_value
+from service.translation.checks.number_words import BEFORE_REPUBLIC, numeral_value
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
 
 MONTHS = {
@@ -138,7 +138,10 @@ def find_dates(text: str, language: str) -> Iterator[Date]:
     for found in pattern.finditer(text) if pattern else ():
         before = text[max(last, found.start() - _LONGEST_JOINT) : found.start()]
         last = found.end()
-        month, days = _month(found["month"], language), tuple(map(_number, found.captures("day")))
+        month, days = (
+            _month(found["month"], language),
+            tuple(map(numeral_value, found.captures("day"))),
+        )
         is_whole = not _NUMBER_AFTER.match(text, last) and not _NUMBER_BEFORE.search(before)
         if is_whole and 1 <= month <= 12 and all(1 <= day <= _MOST_DAYS for day in days):
             joints = tuple(map(_meant, found.captures("joint")))
@@ -148,8 +151,8 @@ def find_dates(text: str, language: str) -> Iterator[Date]:
 def _year(found: regex.Match[str]) -> str:
     """Also of the calendar of Taiwan, whose first year is 1912."""
     if of_republic := found.groupdict().get("of_republic"):
-        return str(BEFORE_REPUBLIC + _number(of_republic))
-    return "".join(str(_number(char)) for char in found["year"] or "")
+        return str(BEFORE_REPUBLIC + numeral_value(of_republic))
+    return "".join(str(numeral_value(char)) for char in found["year"] or "")
 
 
 def _meant(joint: str) -> str:
@@ -186,10 +189,6 @@ def _in_digits(text: str, *, has_points: bool) -> Iterator[tuple[int, int]]:
 
 def _month(written: str, language: str) -> int:
     if language == "zh" or written.isdecimal():
-        return _number(written)
+        return numeral_value(written)
     beginnings = [name[:LEAST_LETTERS] for name in MONTHS[language]]
     return beginnings.index(written[:LEAST_LETTERS]) + 1
-
-
-def _number(written: str) -> int:
-    return int(written) if written.isdecimal() else chinese_value(written) or 0

@@ -206,6 +206,11 @@ def _chinese(chars: str, start: int) -> Iterator[NumberWords]:
         yield NumberWords(start, start + len(chars), found, is_certain=is_certain)
 
 
+def numeral_value(numeral: str) -> int:
+    """The value of a numeral in digits or in Chinese words; 0 if it has none."""
+    return int(numeral) if numeral.isdecimal() else chinese_value(numeral) or 0
+
+
 def chinese_value(chars: str) -> int | None:
     """The value of digits and units; None if they are no number, such as 三五百. A last digit
     without 零 before it counts the next smaller unit: 一万二 is 12,000."""

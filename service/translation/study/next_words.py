@@ -337,7 +337,7 @@ def _locate(prefix: str, language: str, num_sentences: int) -> _Place:
 def _ends_of(begun: str, words: Sequence[NextWord]) -> list[NextWord]:
     """The rests of the words that begin so; none if it is likely to be one of them itself."""
     own = [word for word in words if word.text.startswith(begun)]
-    total = sum(word.probability for word in own)
+    total = sum(word.probability for word in own) or 1.0
     ends = [
         NextWord(word.text.removeprefix(begun), word.probability / total, word.translation)
         for word in own

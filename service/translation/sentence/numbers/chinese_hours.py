@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import regex
 
-from service.translation.checks.number_words import chinese_value
+from service.translation.checks.number_words import numeral_value
 from service.translation.sentence.numbers.numerals import DIGITS, MINUTES
 from service.translation.sentence.numbers.parts_of_day import MORNING, PARTS, of_whole_day
 from service.translation.sentence.replaced import Replacement
@@ -26,7 +26,7 @@ _TIMES = regex.compile(
     rf"(?![\d:：钟]|(?<=[点时])[{DIGITS}十零半分])"
 )
 """A time, or two."""
-_MAYBE = re.compile("[点时:：晨早午]")
+_MAYBE = re.compile("[点时:：]")
 _UNKNOWN = frozenset("早晚")
 _EARLY = frozenset({"凌晨", "清晨"})
 """Networks know 早上八点 within a sentence."""
@@ -70,20 +70,18 @@ def _is_better_in_digits(found: regex.Match[str]) -> bool:
 
 def _loses_part(found: regex.Match[str]) -> bool:
     """Whether the digits tell the part of the day, or networks do not know it."""
-    is_late = _hour(found, "") != _value(found["hour"])
+    is_late = _hour(found, "") != numeral_value(found["hour"])
     has_minutes = found["minute"] or found["to_minute"]
     return is_late or found["part"] in _UNKNOWN or not (found["to_hour"] is None or has_minutes)
 
 
 def _in_digits(found: regex.Match[str], side: str) -> str:
     part_of_hour = found[f"{side}part_of_hour"]
-    minute = MINUTES[part_of_hour] if part_of_hour else _value(found[f"{side}minute"] or "0")
+    minute = MINUTES[part_of_hour] if part_of_hour else numeral_value(found[f"{side}minute"] or "0")
     return f"{_hour(found, side)}:{minute:02}"
 
 
 def _hour(found: regex.Match[str], side: str) -> int:
-    return of_whole_day(_value(found[f"{side}hour"]), found[f"{side}part"] or found["part"], "zh")
-
-
-def _value(number: str) -> int:
-    return int(number) if number.isdecimal() else chinese_value(number) or 0
+    return of_whole_day(
+        numeral_value(found[f"{side}hour"]), found[f"{side}part"] or found["part"], "zh"
+    )

@@ -11,7 +11,7 @@ from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import find_more_than, find_several
-from service.translation.checks.number_words import chinese_value
+from service.translation.checks.number_words import chinese_value, numeral_value
 from service.translation.checks.numbers import has_minus
 from service.translation.language.line_marks import NUMERAL
 from service.translation.sentence.numbers.chinese_hours import HOUR_IN_WORDS
@@ -103,14 +103,10 @@ def _to(_: regex.Match[str]) -> str:
 
 
 def _fraction(found: regex.Match[str]) -> str:
-    parts, count = map(_value, found.group("parts", "count"))
+    parts, count = map(numeral_value, found.group("parts", "count"))
     if not parts or not count or count >= parts or parts == _HUNDRED:
         return found.group()
     return f"{100 * count / parts:g}%" if parts in _PARTS_OF_PERCENT else f"{count}/{parts:,}"
-
-
-def _value(number: str) -> int | None:
-    return int(number) if number.isdecimal() else chinese_value(number)
 
 
 def _hyphen(_: regex.Match[str]) -> str:
