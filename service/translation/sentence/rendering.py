@@ -46,7 +46,7 @@ def read_links(sentence: Sentence, translation: Draft) -> Sequence[AlignmentLink
     return [
         AlignmentLink(sources[a], sources[b], targets[c], targets[d], weight)
         for a, b, c, d, weight in translation.links
-        if sources[a] < sources[b]
+        if sources[a] < sources[b] and targets[c] < targets[d]
     ]
 
 

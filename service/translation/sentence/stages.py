@@ -29,17 +29,19 @@ class Draft(NamedTuple):
     lost: Sequence[GlossaryEntry] = ()
 
     def replaced(self, target: Replaced, source: Replaced | None = None) -> Draft:
-        """The translation with parts replaced, as in `target`, and its links to them. `source`:
-        where the parts of `text` are in what entered the stage, if that is another text."""
-        links = [
+        """The translation with parts replaced, as in `target`, and its links to them, but none to
+        what was left out. `source`: where the parts of `text` are in what entered the stage, if
+        that is another text."""
+        links = (
             AlignmentLink(
                 *(source.span(*link[:2]) if source else link[:2]),
                 *target.span(*link[2:4]),
                 link.weight,
             )
             for link in self.links
-        ]
-        return self._replace(text=target.text, links=links)
+        )
+        kept = [link for link in links if link.target_start < link.target_end]
+        return self._replace(text=target.text, links=kept)
 
 
 class Stage(Protocol):

@@ -128,6 +128,21 @@ def linked(draft: Draft, text: str) -> list[tuple[str, str]]:
 
 
 @settings(deadline=None)
+@given(st.one_of(TEXTS, OF_FEW_PARTS), st.sampled_from([".", "“.", " ,", "!!", " )"]), PAIRS)
+def test_no_word_is_linked_to_what_was_left_out(text: str, end: str, pair: tuple[str, str]) -> None:
+    """As the mark at the end of a part of a sentence."""
+    _, entries = prepared(text, pair=pair, limits=SentenceLimits(16, 60, 8))
+    for entry in entries:
+        own = to_itself(entry.text)
+        more = [
+            link._replace(target_start=len(own.text), target_end=len(own.text + end))
+            for link in own.links[-1:]
+        ]
+        draft = leave(entry.stages, Draft(own.text + end, [*own.links, *more]))
+        assert draft is None or all(link[2] < link[3] for link in draft.links)
+
+
+@settings(deadline=None)
 @given(TEXTS, st.sampled_from([0, 16]), st.booleans(), PAIRS)
 def test_what_enters_leaves_as_it_was(
     text: str, reserved: int, has_terms: bool, pair: tuple[str, str]
