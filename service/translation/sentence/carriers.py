@@ -18,7 +18,7 @@ from model.text.reserved import placeholder
 from service.translation.alignment import AlignmentLink
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
-from service.translation.placeholders import KeptStrings, occurs
+from service.translation.placeholders import KeptStrings
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
@@ -68,8 +68,7 @@ class Carriers:
 
     def leave(self, draft: Draft) -> Draft | None:
         """The translation with marks and numbers for the carriers; None if the carrier of a mark is
-        lost, doubled or broken, or if a kept string stands beside its mark, and not in the source.
-        """
+        lost, doubled or broken. What is kept may be a word or a sign of the translation too."""
         target = draft.text
         matches = list(_pattern(self.spellings).finditer(target))
         slots = [self._slots[self.spellings.index(match.group())] for match in matches]
@@ -91,8 +90,6 @@ class Carriers:
             for match, slot in zip(matches, slots, strict=True)
         ]
         marked = Replaced(target, replacements)
-        if self._has_more(marked.text):
-            return None
         moved = [
             *moved_links(draft.links, self._marked, marked),
             *_slot_links(slots, replacements, marked),
@@ -138,12 +135,6 @@ class Carriers:
         parts.append(target[position:])
         lost = (one for one in self.spellings if one not in found)
         return " ".join(["".join(parts), *lost])
-
-    def _has_more(self, text: str) -> bool:
-        """Whether a kept string stands in the translation besides its marks, and not in the
-        source."""
-        shown = filter(None, self._kept)
-        return any(occurs(kept, text) and not occurs(kept, self.marked) for kept in shown)
 
 
 def most_carriers(text: str, num_reserved: int) -> int:

@@ -72,6 +72,18 @@ def test_a_lost_doubled_or_broken_carrier_is_noticed(target: str) -> None:
     assert carried_and_restored(f"Open {MARK}.", target, reserved=0) == ("Open 40713.", None)
 
 
+@pytest.mark.parametrize("kept", ["-", ".", "a", "is", "in the"])
+@pytest.mark.parametrize("reserved", [0, 16])
+def test_what_is_kept_may_be_in_the_translation_too(kept: str, reserved: int) -> None:
+    """As the code `a` or `-` of a page."""
+    carriers = enter_carriers(f"Nimm {MARK}!", ("de", "en"), reserved, [kept])
+    assert carriers is not None
+    (carrier,) = carriers.spellings
+    draft = carriers.leave(Draft(f"There is a well-known {carrier} in the house."))
+    assert draft is not None
+    assert draft.text == f"There is a well-known {MARK} in the house."
+
+
 @pytest.mark.parametrize(
     ("source", "languages", "reserved", "carried", "target", "expected"),
     [
