@@ -13,13 +13,13 @@ from service.translation.language.segmentation import is_spaced
 
 _AT_END = regex.compile(
     rf"(?:{HEAD_OF_ENTRY}|(?P<number>[0-9０-９]{{1,3}})[.．]"
-    r"|(?P<sign>(?<![^\s。，；？！：])[A-H][.．、)）]|[①-⑳]))\s*\Z"
+    r"|(?P<sign>(?<![^\s。，；？！：])[A-H][.．、)）]|[①-⑳]))(?P<space>\s*)\Z"
 )
 _NARROW = str.maketrans("．、）", "..)")
 _MARKS = {"，": ", ", "、": ", ", "；": "; ", "：": ": ", "。": ". "}
 """Chinese marks, and how a language with spaces writes them."""
 _WIDE_MARKS = {narrow.strip(): wide for wide, narrow in _MARKS.items() if wide != "、"}
-_MARK_AT_END = regex.compile(r"(?<!\w)(?P<mark>[，、；：。]|[,;:](?=\s))\s*\Z")
+_MARK_AT_END = regex.compile(r"(?<!\w)(?P<mark>[，、；：。]|[,;:](?=\s))(?P<space>\s*)\Z")
 _PARTS = {
     "en": {
         "章": "Chapter",
@@ -48,11 +48,18 @@ _PARTS = {
 
 def with_usual_head(gap: str, target: str) -> str:
     """What stands before a sentence of a language that parts words otherwise, with the target's
-    usual head or mark at its end. A part of which the target's name is not known has its number."""
+    usual head or mark at its end, which may end a line. A part of which the target's name is not
+    known has its number."""
+    marks = _MARKS if is_spaced(target) else _WIDE_MARKS
+    gap = _MARK_AT_END.sub(lambda one: _ended(one, marks.get(one["mark"], one[0])), gap)
     if not is_spaced(target):
-        return _MARK_AT_END.sub(lambda found: _WIDE_MARKS.get(found["mark"], found[0]), gap)
-    gap = _MARK_AT_END.sub(lambda found: _MARKS.get(found["mark"], found[0]), gap)
-    return _AT_END.sub(lambda head: _usual(head, target), gap)
+        return gap
+    return _AT_END.sub(lambda head: _ended(head, _usual(head, target)), gap)
+
+
+def _ended(found: regex.Match[str], usual: str) -> str:
+    """What is usual, with the end of the line that was found."""
+    return usual.rstrip() + found["space"] if "\n" in found["space"] else usual
 
 
 def _usual(head: regex.Match[str], target: str) -> str:

@@ -187,7 +187,7 @@ class FlowCutter:
         closing = [*itertools.takewhile(lambda tag: tag.is_closing and tag.offset == start, tags)]
         yield from self._tag_items(closing)
         others = tags[len(closing) :]
-        has_head = self._is_spaced_otherwise and end < len(flow.text)
+        has_head = self._is_spaced_otherwise and end < len(flow.text) and MARK not in text
         head = with_usual_head(spaced, self._target) if has_head else spaced
         has_other_head = head != spaced and all(tag.offset == end for tag in others)
         if has_other_head or len(spaced) < len(text):

@@ -127,6 +127,26 @@ def linked(draft: Draft, text: str) -> list[tuple[str, str]]:
     return [(text[a:b], draft.text[c:d]) for a, b, c, d, _ in draft.links]
 
 
+LINES = st.lists(
+    st.tuples(
+        st.sampled_from(["老人去了", "go there", "%s", "{n}、%s", "👍", "1", "①", "第一章"]),
+        st.sampled_from(["", "、", "，", ", ", "："]),
+    ).map("".join),
+    min_size=2,
+    max_size=5,
+).map("\n".join)
+
+
+@settings(deadline=None)
+@given(LINES, st.sampled_from([("zh", "en"), ("en", "zh"), ("en", "de")]))
+def test_between_sentences_nothing_is_lost(text: str, pair: tuple[str, str]) -> None:
+    parsed, _ = prepared(text, pair=pair)
+    written = "".join(parsed.gaps) + "".join(one.read() for one in parsed.sentences)
+    assert MARK not in written
+    for string in ("%s", "{n}", "👍", "\n"):
+        assert written.count(string) == text.count(string)
+
+
 @settings(deadline=None)
 @given(st.one_of(TEXTS, OF_FEW_PARTS), st.sampled_from([".", "“.", " ,", "!!", " )"]), PAIRS)
 def test_no_word_is_linked_to_what_was_left_out(text: str, end: str, pair: tuple[str, str]) -> None:
