@@ -12,7 +12,7 @@ NUMERAL = "[一二三四五六七八九十]{1,3}"
 _LARGE_NUMERAL = "(?:[一二三四五六七八九十百零〇]{1,7}|[0-9０-９]{1,4})"
 HEAD_OF_ENTRY = (
     rf"(?:(?P<number>[0-9０-９]{{1,3}}|{NUMERAL})、|[(（](?P<in_brackets>{NUMERAL})[)）]"
-    rf"|第(?P<of_part>{_LARGE_NUMERAL})(?P<part>[章節节條条編编篇卷課课講讲]|部分)\s)"
+    rf"|第(?P<of_part>{_LARGE_NUMERAL})(?P<part>[章節节條条編编篇卷課课講讲]|部分)(?=\s))"
 )
 """Before an entry of a Chinese list, as 1、打开, 一、打开, (一)打开 and 第一章 打开."""
 _ROMAN = "(?:[ivx]{1,5}|[IVX]{1,5})"

@@ -27,6 +27,8 @@ _MOST_NUMBERS = 6
 _LEAST_BEGUN = 2
 """Characters of a kept string, not only letters, of which a beginning is known."""
 _JOINED = regex.compile(r"[\p{Latin}\d_][:,;]")
+_OPENING, _CLOSING = frozenset("<[{="), frozenset(">]}")
+"""What a kept string ends and begins with that a space never parts from the word inside."""
 _PAUSES = frozenset(":,;")
 """Marks with a space after them where a language has spaces."""
 
@@ -77,12 +79,13 @@ class Carriers:
         if sorted(found) != marks:
             return None
         is_source_spaced, is_target_spaced = map(is_spaced, self._pair)
+        shown = dict(zip(self._slots, self.shown, strict=True))
         replacements = [
             _replacement(
                 target,
                 match.span(),
                 slot.new,
-                _beside(self.marked, slot, is_source_spaced),
+                _beside(self.marked, slot, is_source_spaced, shown[slot]),
                 is_padded=is_target_spaced or (is_source_spaced and slot.new == MARK),
                 has_wide_marks=is_target_spaced
                 and not (is_source_spaced or _is_joined(self.marked, slot)),
@@ -232,12 +235,12 @@ def _pattern(spellings: Sequence[str]) -> regex.Pattern[str]:
     return regex.compile(rf"(?<![0-9])(?:{any_of})(?![0-9])" if spellings[0].isdigit() else any_of)
 
 
-def _beside(marked: str, slot: Replacement, is_spaced_language: bool) -> _Beside:
-    """What touches a slot."""
+def _beside(marked: str, slot: Replacement, is_spaced_language: bool, shown: str = "") -> _Beside:
+    """What touches a slot, in which `shown` stands. A bracket belongs to what is inside."""
     before, after = marked[max(0, slot.start - 2) : slot.start], marked[slot.end : slot.end + 2]
     return _Beside(
-        _touching(before, before[-1:], is_spaced_language),
-        _touching(after, after[:1], is_spaced_language),
+        _touching(before, before[-1:], is_spaced_language, is_inside=shown[:1] in _CLOSING),
+        _touching(after, after[:1], is_spaced_language, is_inside=shown[-1:] in _OPENING),
     )
 
 
@@ -246,9 +249,12 @@ def _is_joined(marked: str, slot: Replacement) -> bool:
     return _JOINED.fullmatch(marked, max(0, slot.start - 2), slot.start) is not None
 
 
-def _touching(pair: str, char: str, is_spaced_language: bool) -> str:
+def _touching(pair: str, char: str, is_spaced_language: bool, *, is_inside: bool) -> str:
     """The pair of characters beside a slot if it is of a word, else the one that touches it if that
-    belongs there. Without spaces between words only digits and marks do."""
+    belongs there. Without spaces between words only digits and marks do, and a letter inside a
+    bracket, which counts as a pair."""
+    if is_inside and char.isalpha():
+        return 2 * char
     if is_spaced_language and len(pair) == 2 and pair.isalpha():
         return pair
     belongs = char.isalnum() if is_spaced_language else char.isdigit()

@@ -72,6 +72,24 @@ def test_a_lost_doubled_or_broken_carrier_is_noticed(target: str) -> None:
     assert carried_and_restored(f"Open {MARK}.", target, reserved=0) == ("Open 40713.", None)
 
 
+@pytest.mark.parametrize(
+    ("source", "kept", "target", "expected"),
+    [
+        (f"从 {MARK}文件{MARK} 读", "<>", "Read from ⟦0⟧ file ⟦1⟧", f"Read from {MARK}file{MARK}"),
+        (f"从 {MARK}源{MARK} 读", "<>", "Read ⟦0⟧ source ⟦1⟧ now", f"Read {MARK}source{MARK} now"),
+        (f"{MARK}目录 找", "=", "⟦0⟧ folder finds", f"{MARK}folder finds"),
+        (f"用{MARK}打开", ">", "Open with⟦0⟧", f"Open with{MARK}"),
+        (f"用{MARK}打开", "x", "Open with⟦0⟧", f"Open with {MARK}"),
+    ],
+)
+def test_no_space_is_inside_a_bracket(source: str, kept: str, target: str, expected: str) -> None:
+    carriers = enter_carriers(source, ("zh", "en"), 16, kept)
+    assert carriers is not None
+    draft = carriers.leave(Draft(target))
+    assert draft is not None
+    assert draft.text == expected
+
+
 @pytest.mark.parametrize("kept", ["-", ".", "a", "is", "in the"])
 @pytest.mark.parametrize("reserved", [0, 16])
 def test_what_is_kept_may_be_in_the_translation_too(kept: str, reserved: int) -> None:
