@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import regex
 
@@ -22,7 +22,7 @@ from service.documents.segments import (
     TextFile,
     decode_unicode,
 )
-from service.documents.xml_text import InlineContent, XmlText, read_xml
+from service.documents.xml_text import InlineContent, XmlText, add_lines, read_xml
 from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import CodedText
 
@@ -50,6 +50,10 @@ _RESULT = regex.compile(
     r'\st="str"[^<>]*+>\s*+<(?:\w+:)?f\b[^<>]*+>(?:[^<]*+</(?:\w+:)?f>)?\s*+'
     r"(?P<result><(?:\w+:)?v\b[^<>]*+>[^<]*+</(?:\w+:)?v>)"
 )
+_VALUE = regex.compile(
+    r'\st="str"[^<>]*+>\s*+<(?:\w+:)?v(?:\s[^<>]*+)?>(?P<text>[^<]++)</(?:\w+:)?v>'
+)
+"""A text that its cell has itself, as SheetJS writes all."""
 _CALCULATION, _BEFORE_CALCULATION, _CACHE, _SOURCE, _MENTIONS = (
     frozenset(prefix + name for prefix in ("", "x:") for name in names)
     for names in (
@@ -72,7 +76,7 @@ def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
     places = functools.partial(_places, lookups)
     texts = {
         **texts_of(package, package.parts(_TEXTS), places, _mentions, LABELLED),
-        **{name: _sheet(package, name, places) for name in package.parts(_SHEETS)},
+        **{name: _sheet(package, name, lookups) for name in package.parts(_SHEETS)},
     }
     if lookups.has_formulas:
         texts |= texts_of(package, package.parts(_MAIN), no_places, _calculation)
@@ -80,18 +84,29 @@ def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
     return ArchiveFile(package, texts)
 
 
-def _sheet(package: Package, name: str, places: Callable[[XmlText], Iterator[Place]]) -> TextFile:
-    """A sheet. Few have texts in cells of their own: most are long and not taken apart."""
+def _sheet(package: Package, name: str, lookups: Lookups) -> TextFile:
+    """A sheet. Few have texts with looks in their cells: most are long and not taken apart."""
     if package.has_inside(name, b'"inlineStr"'):
         xml = read_xml(package.read(name))
-        decoded, cells = xml.decoded, [*places(xml)]
+        decoded, cells = xml.decoded, [*_places(lookups, xml)]
     else:
         decoded, cells = decode_unicode(package.unpacked(name)), []
+    values = (_value(lookups, match) for match in _VALUE.finditer(decoded.text))
     after_cells = max(0, decoded.text.rfind(CELLS_END))
     headers = filter(None, map(_header, _HEADER.finditer(decoded.text, after_cells)))
     results = _RESULT.finditer(decoded.text)
     edits = [Edit(*match.span("result"), "") for match in results if has_letters(match["result"])]
-    return LabelledText(decoded, [*cells, *headers], edits, _SHEET_LABELS)
+    shown = [*cells, *filter(None, values), *headers]
+    return LabelledText(decoded, shown, edits, _SHEET_LABELS)
+
+
+def _value(lookups: Lookups, match: regex.Match[str]) -> Place | None:
+    """The place of a text with letters that is the value of a cell."""
+    inline = InlineText(escape_markup)
+    add_lines(inline, match["text"])
+    if not inline.has_letters or lookups.finds(match["text"]):
+        return None
+    return Place(*match.span("text"), Segment(inline.text), inline.write)
 
 
 def _header(match: regex.Match[str]) -> Place | None:

@@ -214,8 +214,7 @@ class InlineContent:
             self._add_code(index, partner)
             return end
         if (text := xml.text_of(token)) is not None:
-            for number, part in enumerate(_KEPT_SPACE.split(text) if self._keeps_lines else [text]):
-                (self._inline.stop if number % 2 else self._inline.add_markup)(part)
+            (add_lines if self._keeps_lines else InlineText.add_markup)(self._inline, text)
         elif (role := self._role_of(min(index, end - 1))) == "line":
             self._inline.stop(tag)
         elif token.kind is Kind.END:
@@ -246,6 +245,12 @@ class InlineContent:
             write = alike if self._looks else self._inline.write
             yield self._xml.place(self._first, last, self._inline, write)
         self._inline = InlineText(escape_markup)
+
+
+def add_lines(inline: InlineText, written: str) -> None:
+    """Add text whose line breaks, tabs and runs of spaces are ends of sentences."""
+    for number, part in enumerate(_KEPT_SPACE.split(written)):
+        (inline.stop if number % 2 else inline.add_markup)(part)
 
 
 def read_xml(content: bytes, *, has_entities: bool = False) -> XmlText:

@@ -122,6 +122,27 @@ def test_prompts_and_tips_are_translated_within_the_limits_of_excel() -> None:
     assert f'<dataValidation {expected}/><hyperlink tooltip="b"/>' in done.decode()
 
 
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        ("The sea", ["The sea"]),
+        ("One &amp; two\nthree&#10;four", ["One & two<1|>three<2|>four"]),
+        ("Open", []),
+        ("42", []),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "x:"])
+def test_texts_that_are_values_of_cells_are_translated(
+    value: str, texts: list[str], prefix: str
+) -> None:
+    cell = f'<{prefix}c r="A1" t="str"><{prefix}v xml:space="preserve">{{}}</{prefix}v></{prefix}c>'
+    formula = '<c><f>COUNTIF(A:A,"Open")</f><v>1</v></c>'
+    content = workbook(rows=cell.format(value) + formula)
+    assert texts_of("a.xlsx", content) == texts
+    done = member(translated("a.xlsx", content), SHEET).decode()
+    assert cell.format(value.upper().replace("&AMP;", "&amp;") if texts else value) in done
+
+
 def test_results_that_are_texts_go_and_formulas_are_calculated_when_the_file_is_opened() -> None:
     text = '<c r="A1" t="str"><f>B1&amp;"!"</f><v>The sea!</v></c>'
     number = "<c><f>LEN(B1)</f><v>7</v></c>"
