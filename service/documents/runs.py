@@ -18,10 +18,11 @@ from service.documents.inline import InlineText, escape_markup
 from service.documents.segments import Place
 from service.documents.xml_text import GAPS, LINE_ENDS, InlineContent, XmlText
 from service.translation.markup.coded_text import CodedText
-from service.translation.markup.scanner import Kind
 
-_CHART_NAMES = frozenset({"c:strcache", "c:strlit", "c:multilvlstrcache", "cx:strdim"})
-_CHART_VALUES = frozenset({"c:v", "cx:pt"})
+_CHART_NAMES = frozenset(
+    {"c:strcache", "c:strlit", "c:multilvlstrcache", "c:tx", "cx:strdim", "cx:txdata"}
+)
+_CHART_VALUES = frozenset({"c:v", "cx:pt", "cx:v"})
 _DRAWING_PARAGRAPH = frozenset({"a:p"})
 _SCRIPT = regex.compile(r"vertAlign\s++(?:w:)?val=[\"']su[bp]|\sbaseline=[\"']-?[1-9]")
 _ON_SPACES = regex.compile(
@@ -191,12 +192,10 @@ def drawing_places(
     names: RunNames, xml: XmlText, is_kept: Callable[[str], bool] = lambda _: False
 ) -> Iterator[Place]:
     """Paragraphs, which do not nest, and names in charts but for those that it keeps."""
-    for cache in xml.starts(_CHART_NAMES):
-        for value in range(cache, xml.end_of(cache)):
-            token = xml.tokens[value]
-            is_name = token.kind is Kind.START and token.name in _CHART_VALUES
-            if is_name and not is_kept(xml.text(value)):
-                yield from InlineContent(xml).places(value)
+    values = {one for name in xml.starts(_CHART_NAMES) for one in xml.inside(name, _CHART_VALUES)}
+    for value in sorted(values):
+        if not is_kept(xml.text(value)):
+            yield from InlineContent(xml).places(value)
     for index in xml.starts(_DRAWING_PARAGRAPH):
         heads = ("a:ppr", "a:endpararpr")
         inner = [child for child in xml.children(index) if xml.tokens[child].name not in heads]

@@ -230,12 +230,15 @@ def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: s
     folder = member_name.partition("/")[0]
     cache = "<c:strCache><c:ptCount/><c:pt><c:v>East</c:v></c:pt><c:pt><c:v>7</c:v></c:pt>"
     levels = "<c:multiLvlStrCache><c:lvl><c:pt><c:v>City</c:v></c:pt></c:lvl></c:multiLvlStrCache>"
+    series = f"<c:tx><c:v>Own</c:v></c:tx><c:tx><c:strRef>{cache}</c:strCache></c:strRef></c:tx>"
+    other = "<cx:tx><cx:txData><cx:f>A1</cx:f><cx:v>New</cx:v></cx:txData></cx:tx>"
+    names = f"{cache}</c:strCache>{levels}{series}{other}"
     members = {
         member_name: b"<x/>",
-        f"{folder}/charts/chart1.xml": f"<x xmlns:c='c'>{cache}</c:strCache>{levels}</x>".encode(),
+        f"{folder}/charts/chart1.xml": f"<x xmlns:c='c' xmlns:cx='d'>{names}</x>".encode(),
         "docProps/core.xml": b"<x xmlns:dc='d'><dc:title>Title</dc:title></x>",
     }
-    assert texts_of(name, package(members)) == ["East", "City", "Title"]
+    assert texts_of(name, package(members)) == ["East", "City", "Own", "East", "New", "Title"]
 
 
 @pytest.mark.parametrize(
