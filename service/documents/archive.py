@@ -69,6 +69,13 @@ class Archive:
             )
         return self.unpacked(name)
 
+    def read_xml(self, name: str) -> XmlText:
+        """A member that is XML. Raises NotWellFormed or InvalidDocument with its name."""
+        try:
+            return read_xml(self.read(name))
+        except InvalidDocument as error:
+            raise type(error)(f"{name}: {error}") from None
+
     def unpacked(self, name: str) -> bytes:
         """A member that is not taken apart."""
         with _reading():
@@ -128,7 +135,7 @@ def texts_of(
     made: Callable[[DecodedText, Iterable[Place], Iterable[Edit]], TextFile] = TextFile,
 ) -> dict[str, TextFile]:
     """The texts of those of these members that are there; they are XML."""
-    read = {name: read_xml(archive.read(name)) for name in names if name in archive.names}
+    read = {name: archive.read_xml(name) for name in names if name in archive.names}
     return {n: made(xml.decoded, places_of(xml), edits_of(xml)) for n, xml in read.items()}
 
 

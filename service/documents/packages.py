@@ -9,7 +9,6 @@ import regex
 
 from service.documents.archive import Archive
 from service.documents.labels import LabelledText, labels
-from service.documents.xml_text import read_xml
 from service.errors import InvalidDocument
 
 _TYPES = "[Content_Types].xml"
@@ -31,7 +30,7 @@ class Package(Archive):
         """`main`: an expression for the type of the part that makes it a file of this `kind`."""
         super().__init__(content, kind)
         self.require(_TYPES)
-        xml = read_xml(self.read(_TYPES))
+        xml = self.read_xml(_TYPES)
 
         def listed(names: frozenset[str], key: str) -> dict[str, str]:
             found = (

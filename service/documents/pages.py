@@ -23,7 +23,7 @@ from service.documents.segments import (
     TextFile,
     decode,
 )
-from service.documents.xml_text import InlineContent, Role, XmlText, read_xml
+from service.documents.xml_text import InlineContent, NotWellFormed, Role, XmlText, read_xml
 from service.errors import InvalidDocument
 from service.translation.markup.elements import is_block, keeps_content, pair_tags
 from service.translation.markup.scanner import Kind, Token, scan
@@ -57,7 +57,11 @@ _TEMPLATE = regex.compile(
 """What makes pages: front matter, comments, code, and templates of several lines. Those of one
 line are kept strings of the text."""
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
-_PAGE, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
+_PAGES = frozenset(
+    {"application/xhtml+xml", "text/html", "text/x-oeb1-document", "text/x-oeb-document"}
+)
+"""The media types of pages, with those of old books."""
+_CONTENTS = "application/x-dtbncx+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
 _LABEL, _REFERENCE = frozenset({"text"}), frozenset({"itemref", "opf:itemref"})
 _PICTURE = "image/svg+xml"
@@ -80,24 +84,32 @@ def named_utf_8(text: str) -> str:
 
 
 def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
-    """The pages of the package's manifest, and pictures that are pages; its title, and those of
-    its old table of contents. Its other metadata stay."""
+    """The pages of the package's manifest, which need not be well-formed, and pictures that are
+    pages; its title, and those of its old table of contents. Its other metadata stay."""
     archive = Archive(content, "an EPUB")
     archive.require(_CONTAINER)
     if _ENCRYPTION in archive.names and _is_protected(archive):
         raise InvalidDocument("the book is protected against copying")
-    packages = {path: read_xml(archive.read(path)) for path in _packages(archive)}
+    packages = {path: archive.read_xml(path) for path in _packages(archive)}
     texts = properties_of(archive, packages, options.target)
     items = (item for path, package in packages.items() for item in _items(archive, path, package))
     for name, media_type in dict(items).items():
-        xml = read_xml(archive.read(name))
-        if media_type == _PAGE:
-            texts[name] = page(xml.decoded, options)
+        if media_type in _PAGES:
+            texts[name] = _page(archive, name, options)
         elif media_type == _PICTURE:
-            texts[name] = _picture(xml, options)
+            texts[name] = _picture(archive.read_xml(name), options)
         else:
+            xml = archive.read_xml(name)
             texts[name] = TextFile(xml.decoded, InlineContent(xml, _LABEL).all_places())
     return ArchiveFile(archive, texts)
+
+
+def _page(archive: Archive, name: str, options: FileOptions) -> TextFile:
+    """A page of a book."""
+    try:
+        return page(archive.read_xml(name).decoded, options)
+    except NotWellFormed:
+        return parse_html(archive.unpacked(name), options)
 
 
 def parse_svg(content: bytes, options: FileOptions) -> TextFile:
@@ -193,7 +205,7 @@ def _is_protected(archive: Archive) -> bool:
 
 
 def _packages(archive: Archive) -> Iterator[str]:
-    container = read_xml(archive.read(_CONTAINER))
+    container = archive.read_xml(_CONTAINER)
     roots = (container.attribute(root, "full-path") for root in container.starts(_ROOT_FILE))
     for path in dict.fromkeys(root or "" for root in roots):
         if path not in archive.names:
@@ -210,5 +222,5 @@ def _items(archive: Archive, path: str, package: XmlText) -> Iterator[tuple[str,
         href = unquote(html.unescape(package.attribute(item, "href") or ""))
         name = posixpath.normpath(posixpath.join(posixpath.dirname(path), href))
         is_page = media_type == _PICTURE and package.attribute(item, "id") in read
-        if (is_page or media_type in (_PAGE, _CONTENTS)) and name in archive.names:
+        if (is_page or media_type in {*_PAGES, _CONTENTS}) and name in archive.names:
             yield name, media_type

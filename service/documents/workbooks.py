@@ -22,7 +22,7 @@ from service.documents.segments import (
     TextFile,
     decode_unicode,
 )
-from service.documents.xml_text import InlineContent, XmlText, add_lines, read_xml
+from service.documents.xml_text import InlineContent, XmlText, add_lines
 from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import CodedText
 
@@ -87,7 +87,7 @@ def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
 def _sheet(package: Package, name: str, lookups: Lookups) -> TextFile:
     """A sheet. Few have texts with looks in their cells: most are long and not taken apart."""
     if package.has_inside(name, b'"inlineStr"'):
-        xml = read_xml(package.read(name))
+        xml = package.read_xml(name)
         decoded, cells = xml.decoded, [*_places(lookups, xml)]
     else:
         decoded, cells = decode_unicode(package.unpacked(name)), []

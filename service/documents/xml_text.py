@@ -26,7 +26,6 @@ from service.documents.segments import (
     decode_old,
     decode_unicode,
     inner,
-    invalid,
 )
 from service.errors import InvalidDocument, shown
 from service.translation.markup.coded_text import CodedText
@@ -50,6 +49,10 @@ Role = Literal["pair", "script", "single", "stop", "space", "line"]
 """What an element in a text is: tags around text, which may be a subscript or superscript, or a
 code that moves with its neighbours, ends a sentence, or is a space if no other one is before it. A
 line is a text by itself."""
+
+
+class NotWellFormed(InvalidDocument):
+    """A text is not XML."""
 
 
 class XmlText:
@@ -255,8 +258,8 @@ def add_lines(inline: InlineText, written: str) -> None:
 
 def read_xml(content: bytes, *, has_entities: bool = False) -> XmlText:
     """`has_entities`: the document may declare names for short texts, which stay as they are.
-    Raises InvalidDocument unless the content is well-formed XML in Unicode, or in the encoding that
-    it names."""
+    Raises NotWellFormed, or InvalidDocument unless the content is in Unicode, or in the encoding
+    that it names."""
     if encoding := named_encoding(content, _CHARSET):
         decoded = decode_old(content, encoding, _in_utf_8)
     else:
@@ -301,5 +304,5 @@ def _count_elements(text: str, *, has_entities: bool) -> int:
     try:
         parser.Parse(text.encode(), True)
     except xml.parsers.expat.ExpatError as error:
-        raise invalid("XML", error) from None
+        raise NotWellFormed(f"the file is not valid XML: {error}") from None
     return count

@@ -334,17 +334,49 @@ def test_runs_of_spaces_stay_between_texts(gap: str) -> None:
     assert f"<a:t>{gap}</a:t>" in member(translated("a.pptx", content), name).decode()
 
 
-@pytest.mark.parametrize("damaged", ["META-INF/container.xml", "a.opf", "p.xhtml"])
-def test_a_book_needs_its_package_and_pages(damaged: str) -> None:
+@pytest.mark.parametrize(
+    ("damaged", "content"),
+    [
+        ("META-INF/container.xml", b"<c>"),
+        ("a.opf", b"<c>"),
+        ("toc.ncx", b"<c>"),
+        ("p.xhtml", b"<c>\0"),
+    ],
+)
+def test_a_book_needs_its_package_and_pages(damaged: str, content: bytes) -> None:
     members = {
         "META-INF/container.xml": b'<c><rootfile full-path="a.opf"/></c>',
         "a.opf": b'<p><item href="p.xhtml" media-type="application/xhtml+xml"/>'
+        b'<item href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
         b'<item href="../../etc/passwd" media-type="application/xhtml+xml"/></p>',
         "p.xhtml": b"<html><p>a</p></html>",
+        "toc.ncx": b"<c/>",
     }
     assert texts_of("a.epub", archive(members)) == ["<p>a</p></html>"]
-    with pytest.raises(InvalidDocument):
-        parse_file(archive({**members, damaged: b"<c>"}), "a.epub", OPTIONS)
+    with pytest.raises(InvalidDocument, match=f"^{damaged}: the file is not "):
+        parse_file(archive({**members, damaged: content}), "a.epub", OPTIONS)
+
+
+@pytest.mark.parametrize("media_type", ["application/xhtml+xml", "text/html"])
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        ("a&nbsp;b", "A&nbsp;B"),
+        ("a<br>b", "A<br>B"),
+        ("a & b", "A & B"),
+        ("a<p>b", "A<p>B"),
+    ],
+)
+def test_pages_of_a_book_are_read_as_browsers_read_them(
+    text: str, done: str, media_type: str
+) -> None:
+    members = {
+        "META-INF/container.xml": b'<c><rootfile full-path="a.opf"/></c>',
+        "a.opf": f'<p><item href="p" media-type="{media_type}"/></p>'.encode(),
+        "p": f"<!DOCTYPE html><html lang='en'><p>{text}</p></html>".encode(),
+    }
+    expected = f"<!DOCTYPE html><html lang='de'><p>{done}</p></html>"
+    assert member(translated("a.epub", archive(members)), "p").decode() == expected
 
 
 def test_a_protected_book_is_refused() -> None:
