@@ -22,6 +22,7 @@ from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import Text
 
 _LINE_BREAK = regex.compile(r"\r\n|[\t\n\r]")
+_EXCEL_LINE_BREAK = regex.compile(r"_x000[dD]_(?:_x000[aA]_)?|_x000[aA]_")
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
@@ -89,5 +90,6 @@ class LabelledText(TextFile):
 
 
 def _read(value: str) -> str:
-    """The value that is written so: XML reads a line break in it as a space."""
-    return html.unescape(_LINE_BREAK.sub(" ", value))
+    """The value that is written so: XML reads a line break in it as a space, and Excel has codes of
+    its own for line breaks."""
+    return _EXCEL_LINE_BREAK.sub("\n", html.unescape(_LINE_BREAK.sub(" ", value)))

@@ -122,6 +122,14 @@ def test_prompts_and_tips_are_translated_within_the_limits_of_excel() -> None:
     assert f'<dataValidation {expected}/><hyperlink tooltip="b"/>' in done.decode()
 
 
+@pytest.mark.parametrize("line_break", ["&#10;", "_x000a_", "_x000A_", "_x000D__x000A_"])
+def test_line_breaks_of_prompts_are_line_breaks_of_their_texts(line_break: str) -> None:
+    content = workbook(sheet=f'<dataValidation prompt="One{line_break}two"/>')
+    assert texts_of("a.xlsx", content) == ["One\ntwo"]
+    done = member(translated("a.xlsx", content), SHEET).decode()
+    assert '<dataValidation prompt="ONE&#10;TWO"/>' in done
+
+
 @pytest.mark.parametrize(
     ("value", "texts"),
     [
