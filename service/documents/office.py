@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import regex
 
-from service.documents.archive import ArchiveFile, no_places, properties_of, texts_of
+from service.documents.archive import ArchiveFile, no_places, texts_of
 from service.documents.labels import LabelledText, labels
 from service.documents.locales import is_asian, locale_of
 from service.documents.packages import DRAWINGS, LABELLED, PICTURES, Package
@@ -32,7 +32,6 @@ _WORD_TEXTS = (
 )
 """The glossary has prompts of controls and building blocks."""
 _WORD_STYLES = r"wordprocessingml\.styles"
-_PROPERTIES = ("docProps/core.xml",)
 _WORD_LABELS = labels(
     rf"{PICTURES[0]}|w:(?:tblCaption|tblDescription|hyperlink|listItem|listEntry)|v:\w+",
     rf"{PICTURES[1]}|alt|string|w:val|w:tooltip|w:displayText"
@@ -80,9 +79,7 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     styles = texts_of(package, package.parts(_WORD_STYLES), no_places, marks)
     drawings = functools.partial(drawing_places, _drawing(locale))
     drawn = texts_of(package, package.parts(DRAWINGS), drawings, made=LABELLED)
-    return ArchiveFile(
-        package, {**texts, **styles, **drawn, **properties_of(package, _PROPERTIES, locale)}
-    )
+    return ArchiveFile(package, {**texts, **styles, **drawn, **package.properties(locale)})
 
 
 def _unbound(written: str) -> str:
@@ -103,7 +100,7 @@ def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
     masters = functools.partial(_master_places, names)
     texts = texts_of(package, package.parts(_SLIDES), slides, made=LABELLED)
     shown = texts_of(package, package.parts(_MASTERS), masters, made=LABELLED)
-    return ArchiveFile(package, {**texts, **shown, **properties_of(package, _PROPERTIES, locale)})
+    return ArchiveFile(package, {**texts, **shown, **package.properties(locale)})
 
 
 def _slide_places(names: RunNames, xml: XmlText) -> Iterator[Place]:

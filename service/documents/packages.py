@@ -7,11 +7,13 @@ import html
 
 import regex
 
-from service.documents.archive import Archive
+from service.documents.archive import Archive, properties_of
 from service.documents.labels import LabelledText, labels
+from service.documents.segments import TextFile
 from service.errors import InvalidDocument
 
 _TYPES = "[Content_Types].xml"
+_PROPERTIES = r"openxmlformats-package\.core-properties"
 DRAWINGS = (
     r"drawingml\.(?:chart|chartshapes|diagramData)|ms-office\.(?:chartex|drawingml\.diagramDrawing)"
 )
@@ -49,6 +51,10 @@ class Package(Archive):
             rf"application/(?:vnd\.)?(?:openxmlformats-officedocument\.)?(?:{types})\+xml"
         )
         return [name for name in self.names if pattern.fullmatch(self._type_of(name))]
+
+    def properties(self, locale: str) -> dict[str, TextFile]:
+        """The parts with the document's title, and its language, which becomes this one."""
+        return properties_of(self, self.parts(_PROPERTIES), locale)
 
     def _type_of(self, name: str) -> str:
         extension = name.rpartition(".")[2].lower()

@@ -11,6 +11,7 @@ import regex
 from service.documents.archive import ArchiveFile, no_places, texts_of
 from service.documents.inline import InlineText, escape_markup
 from service.documents.labels import LabelledText, labels
+from service.documents.locales import locale_of
 from service.documents.lookups import CELLS_END, Lookups, excel_lookups
 from service.documents.packages import DRAWINGS, LABELLED, Package
 from service.documents.runs import DRAWING, RunNames, drawing_places, run_places
@@ -81,7 +82,7 @@ def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
     if lookups.has_formulas:
         texts |= texts_of(package, package.parts(_MAIN), no_places, _calculation)
     texts |= texts_of(package, package.parts(_CACHES), no_places, _refreshed)
-    return ArchiveFile(package, texts)
+    return ArchiveFile(package, {**texts, **package.properties(locale_of(options.target))})
 
 
 def _sheet(package: Package, name: str, lookups: Lookups) -> TextFile:

@@ -481,13 +481,17 @@ PARTS = {
     r"xl/drawings/drawing\d+": "drawing",
     r".*/charts/chart\d+": "drawingml.chart",
     r".*/diagrams/data\d+": "drawingml.diagramData",
+    r"docProps/core\d*": "core-properties",
 }
 """The types of parts by their usual names."""
 
 
 def package(members: Mapping[str, bytes]) -> bytes:
     """An archive of Office Open XML that says the types of its parts."""
-    vendors = {"threadedcomments": "application/vnd.ms-excel."}
+    vendors = {
+        "threadedcomments": "application/vnd.ms-excel.",
+        "core-properties": "application/vnd.openxmlformats-package.",
+    }
     usual = "application/vnd.openxmlformats-officedocument."
     overrides = [
         f'<Override PartName="/{name}" ContentType="'

@@ -224,7 +224,11 @@ def test_slides_notes_and_diagrams_are_translated() -> None:
 
 @pytest.mark.parametrize(
     ("name", "member_name"),
-    [("a.docx", "word/document.xml"), ("a.pptx", "ppt/presentation.xml")],
+    [
+        ("a.docx", "word/document.xml"),
+        ("a.pptx", "ppt/presentation.xml"),
+        ("a.xlsx", "xl/workbook.xml"),
+    ],
 )
 def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: str) -> None:
     folder = member_name.partition("/")[0]
@@ -236,9 +240,12 @@ def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: s
     members = {
         member_name: b"<x/>",
         f"{folder}/charts/chart1.xml": f"<x xmlns:c='c' xmlns:cx='d'>{names}</x>".encode(),
-        "docProps/core.xml": b"<x xmlns:dc='d'><dc:title>Title</dc:title></x>",
+        "docProps/core1.xml": b"<x><dc:title>Title</dc:title><dc:language>en</dc:language></x>",
     }
-    assert texts_of(name, package(members)) == ["East", "City", "Own", "East", "New", "Title"]
+    content = package(members)
+    assert texts_of(name, content) == ["East", "City", "Own", "East", "New", "Title"]
+    done = member(translated(name, content), "docProps/core1.xml")
+    assert done == b"<x><dc:title>TITLE</dc:title><dc:language>de-DE</dc:language></x>"
 
 
 @pytest.mark.parametrize(
