@@ -17,7 +17,8 @@ from service.translation.markup.coded_text import Text
 _MAX_MEMBERS = 10_000
 _MAX_TOTAL_BYTES = 128 * 2**20
 _MAX_TEXT_BYTES = 12 * 2**20
-_MAX_RATIO, _SMALL_BYTES = 100, 2**20
+_MAX_RATIO, _SMALL_BYTES = 100, 16 * 2**20
+"""Pictures without compression, and tables of empty cells, are packed to less than a hundredth."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 """How files of Office that are no archives begin: old ones, and those with a password."""
@@ -162,7 +163,7 @@ def _require_harmless(members: Sequence[zipfile.ZipInfo], num_bytes: int) -> Non
     if total > min(_MAX_TOTAL_BYTES, max(_MAX_RATIO * num_bytes, _SMALL_BYTES)):
         raise DocumentTooLarge(
             f"the file has {total} bytes when unpacked; at most {_MAX_TOTAL_BYTES} are allowed, "
-            f"and at most {_MAX_RATIO} times as many as packed"
+            f"and above {_SMALL_BYTES} at most {_MAX_RATIO} times as many as packed"
         )
     if len({member.filename for member in members}) < len(members):
         raise InvalidDocument("the file has two members of one name")

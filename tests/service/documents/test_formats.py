@@ -328,6 +328,11 @@ def test_an_archive_that_is_large_when_unpacked_is_refused(
         parse_file(package(members), "a.docx", OPTIONS)
 
 
+def test_pictures_without_compression_make_no_archive_too_large() -> None:
+    members = {"word/document.xml": f"<x {W}><w:t>a</w:t></x>".encode(), "a.emf": b" " * 2**23}
+    assert parse_file(package(members), "a.docx", OPTIONS).segments == []
+
+
 def test_a_member_that_lies_about_its_size_is_refused() -> None:
     honest = package({"word/document.xml": b"<a>" + b" " * 100_000 + b"</a>"})
     lying = honest.replace((100_007).to_bytes(4, "little"), (10).to_bytes(4, "little"))
