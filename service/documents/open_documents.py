@@ -26,7 +26,10 @@ _PARAGRAPHS = frozenset(
     {"text:p", "text:h", "presentation:header-decl", "presentation:footer-decl"}
 )
 _PAIRS = frozenset(
-    {"text:span", "text:a", "text:meta", "text:meta-field", "text:ruby", "text:ruby-base"}
+    {
+        *("text:span", "text:a", "text:meta", "text:meta-field", "text:text-input"),
+        *("text:ruby", "text:ruby-base"),
+    }
 )
 _SPAN = "<text:span"
 _CONTROL, _CHOICE = "loext:content-control", frozenset({"loext:list-item"})

@@ -256,6 +256,7 @@ def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: s
         ("a <text:s text:c='9'/>b", ["a <0|>b"]),
         ("a<text:tab/>b", ["a<0|>b"]),
         ("<text:a>x</text:a>", ["<0>x</0>"]),
+        ("a <text:text-input text:description='b'>c</text:text-input>", ["a <0>c</0>"]),
         ('m<text:span text:style-name="T1">2</text:span>', ["m<^0>2</0>"]),
         (
             "a <text:span>b<text:note><text:p>n</text:p></text:note>c</text:span> d",
