@@ -8,6 +8,7 @@ import itertools
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from service.documents.segments import DecodedText, Edit, Place, Segment, TextFile, invalid
 from service.documents.xml_text import InlineContent, XmlText, read_xml
@@ -106,10 +107,21 @@ def _reading() -> Iterator[None]:
         raise invalid("as a ZIP archive", error) from None
 
 
+class MemberText(Protocol):
+    """A member that is a text."""
+
+    @property
+    def segments(self) -> Sequence[Segment]: ...
+
+    def rewrite(self, translations: Sequence[Text]) -> bytes:
+        """With edits that are made whatever is translated."""
+        ...
+
+
 class ArchiveFile:
     """An archive with some members that are texts."""
 
-    def __init__(self, archive: Archive, texts: Mapping[str, TextFile]) -> None:
+    def __init__(self, archive: Archive, texts: Mapping[str, MemberText]) -> None:
         """`texts`: by the names of their members."""
         self._archive, self._texts = archive, texts
         self.segments: Sequence[Segment] = [

@@ -80,6 +80,10 @@ class Mail:
     def write(self, translations: Sequence[Text]) -> bytes:
         if list(translations) == [segment.text for segment in self.segments]:
             return self._content
+        return self.rewrite(translations)
+
+    def rewrite(self, translations: Sequence[Text]) -> bytes:
+        """As `write`, with the target as the language whatever is translated."""
         remaining, edits = iter(translations), list(self._languages)
         for text, edits_of in self._pieces:
             own = list(itertools.islice(remaining, len(text.segments)))

@@ -6,14 +6,17 @@ import bisect
 import dataclasses
 import functools
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import regex
 
-from service.documents.archive import ArchiveFile, no_places, texts_of
+from service.documents.archive import ArchiveFile, MemberText, no_places, texts_of
 from service.documents.labels import LabelledText, labels
 from service.documents.locales import is_asian, locale_of
+from service.documents.mail import parse as parse_mail
 from service.documents.packages import DRAWINGS, LABELLED, PICTURES, Package
+from service.documents.pages import parse_html
 from service.documents.ranges import pairs_among
 from service.documents.runs import (
     DRAWING,
@@ -31,6 +34,10 @@ _WORD_TEXTS = (
     r"(?:header|footer|footnotes|endnotes|comments|document\.glossary)"
 )
 """The glossary has prompts of controls and building blocks."""
+_IMPORTED: Mapping[str, Callable[[bytes, FileOptions], MemberText]] = MappingProxyType(
+    {"text/html": parse_html, "application/xhtml+xml": parse_html, "message/rfc822": parse_mail}
+)
+"""The types of pages that Word reads as a part of the text, as programs write that have HTML."""
 _WORD_STYLES = r"wordprocessingml\.styles"
 _WORD_LABELS = labels(
     rf"{PICTURES[0]}|w:(?:tblCaption|tblDescription|hyperlink|listItem|listEntry)|v:\w+",
@@ -66,8 +73,8 @@ _DRAWING_LANGUAGE = regex.compile(r"""(?<=<a:rPr\s(?:[^<>]*\s)?lang=["'])[^"']*+
 
 
 def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
-    """DOCX: the text, headers, footers, notes, comments, text boxes, alternative texts, prompts and
-    choices of lists; macros, embedded files and pictures stay."""
+    """DOCX: the text, pages that it imports, headers, footers, notes, comments, text boxes,
+    alternative texts, prompts and choices of lists; macros, embedded files and pictures stay."""
     package = Package(content, "a DOCX", _WORD_MAIN)
     language = _WORD_LANGUAGES if is_asian(options.target) else _WORD_LANGUAGE
     locale = locale_of(options.target)
@@ -79,7 +86,18 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     styles = texts_of(package, package.parts(_WORD_STYLES), no_places, marks)
     drawings = functools.partial(drawing_places, _drawing(locale))
     drawn = texts_of(package, package.parts(DRAWINGS), drawings, made=LABELLED)
-    return ArchiveFile(package, {**texts, **styles, **drawn, **package.properties(locale)})
+    others = {**_imported(package, options), **package.properties(locale)}
+    return ArchiveFile(package, {**texts, **styles, **drawn, **others})
+
+
+def _imported(package: Package, options: FileOptions) -> dict[str, MemberText]:
+    """The pages that a document imports."""
+    types = {name: package.type_of(name) for name in package.names}
+    return {
+        name: _IMPORTED[kind](package.read(name), options)
+        for name, kind in types.items()
+        if kind in _IMPORTED
+    }
 
 
 def _unbound(written: str) -> str:

@@ -50,12 +50,13 @@ class Package(Archive):
         pattern = regex.compile(
             rf"application/(?:vnd\.)?(?:openxmlformats-officedocument\.)?(?:{types})\+xml"
         )
-        return [name for name in self.names if pattern.fullmatch(self._type_of(name))]
+        return [name for name in self.names if pattern.fullmatch(self.type_of(name))]
 
     def properties(self, locale: str) -> dict[str, TextFile]:
         """The parts with the document's title, and its language, which becomes this one."""
         return properties_of(self, self.parts(_PROPERTIES), locale)
 
-    def _type_of(self, name: str) -> str:
+    def type_of(self, name: str) -> str:
+        """The media type of a part."""
         extension = name.rpartition(".")[2].lower()
         return self._types.get("/" + name.lower(), self._defaults.get(extension, ""))

@@ -318,6 +318,28 @@ def test_a_text_is_not_bound_to_a_part_that_has_the_source(kind: str, is_bound: 
     assert (binding in xml) == is_bound
 
 
+PAGE_OF_MAIL = "MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("media_type", "head"),
+    [("text/html", ""), ("application/xhtml+xml", ""), ("message/rfc822", PAGE_OF_MAIL)],
+)
+def test_a_page_that_a_document_imports_is_translated(media_type: str, head: str) -> None:
+    main = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    listed = f'<Default Extension="htm" ContentType="{media_type}"/>'
+    body = f'<w:document {W}><w:altChunk r:id="r1"/></w:document>'
+    page = '<html lang="{}"><body><p>{}</p></body></html>'
+    members = {
+        "[Content_Types].xml": f'<t><Default Extension="xml" ContentType="{main}"/>{listed}</t>',
+        "word/document.xml": body.replace("<w:alt", f"<w:p>{run('a')}</w:p><w:alt"),
+        "word/page.htm": head + page.format("en", "The sea"),
+    }
+    content = archive({name: text.encode() for name, text in members.items()})
+    done = member(translated("a.docx", content), "word/page.htm").decode()
+    assert done == head + page.format("de", "THE SEA")
+
+
 def test_the_base_of_an_annotation_is_translated() -> None:
     head = f"<w:ruby><w:rubyPr/><w:rt>{run('x')}</w:rt><w:rubyBase>"
     content = word(f"{run('a ')}<w:r>{head}{run('b')}</w:rubyBase></w:ruby></w:r>")
