@@ -47,6 +47,8 @@ _WORD_LABELS = labels(
 _WORD_LANGUAGE = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:val=")[^"]*+""")
 _WORD_LANGUAGES = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:(?:val|eastAsia)=")[^"]*+""")
 _WORD_PARAGRAPH = frozenset({"w:p"})
+_ANY_PARAGRAPH = frozenset({"w:p", "a:p"})
+"""Shapes that were copied from PowerPoint have theirs."""
 _WRAPPERS = frozenset(
     {
         *("w:hyperlink", "w:ins", "w:moveto", "w:smarttag", "w:customxml"),
@@ -80,11 +82,11 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     locale = locale_of(options.target)
     names = dataclasses.replace(_WORD, mark=functools.partial(language.sub, locale))
     made = functools.partial(LabelledText, known=_WORD_LABELS, finish=_unbound)
-    places = functools.partial(_word_places, names)
+    drawings = functools.partial(drawing_places, _drawing(locale))
+    places = functools.partial(_word_places, names, drawings)
     texts = texts_of(package, package.parts(_WORD_TEXTS), places, made=made)
     marks = functools.partial(_marked, language, locale)
     styles = texts_of(package, package.parts(_WORD_STYLES), no_places, marks)
-    drawings = functools.partial(drawing_places, _drawing(locale))
     drawn = texts_of(package, package.parts(DRAWINGS), drawings, made=LABELLED)
     others = {**_imported(package, options), **package.properties(locale)}
     return ArchiveFile(package, {**texts, **styles, **drawn, **others})
@@ -154,19 +156,22 @@ _WORD = RunNames(
 )
 
 
-def _word_places(names: RunNames, xml: XmlText) -> Iterator[Place]:
+def _word_places(
+    names: RunNames, drawings: Callable[[XmlText], Iterator[Place]], xml: XmlText
+) -> Iterator[Place]:
     """What has paragraphs inside is a code of the text."""
     for index in xml.starts(_WORD_PARAGRAPH):
         inner = [*xml.children(index)]
         if inner and xml.tokens[inner[0]].name == "w:ppr":
             del inner[0]
         yield from paragraph_places(xml, inner, _word_parts(xml, inner), names)
+    yield from drawings(xml)
 
 
 def _written(xml: XmlText, index: int) -> str:
     """An element as a code, in which paragraphs, such as those of a box, have places of their
     own."""
-    has_places = xml.has_inside(index, _WORD_PARAGRAPH)
+    has_places = xml.has_inside(index, _ANY_PARAGRAPH)
     return xml.as_inner(index) if has_places else xml.element(index)
 
 

@@ -318,6 +318,15 @@ def test_a_text_is_not_bound_to_a_part_that_has_the_source(kind: str, is_bound: 
     assert (binding in xml) == is_bound
 
 
+def test_shapes_from_slides_are_translated_and_cut_no_sentence() -> None:
+    shape = "<w:r><w:drawing><lc:lockedCanvas><a:p><a:r><a:t>{}</a:t></a:r></a:p></lc:lockedCanvas>"
+    shape += "</w:drawing></w:r>"
+    content = word(f"{run('see ')}{shape.format('the sea')}{run('there')}")
+    assert texts_of("a.docx", content) == ["see <0/>there", "the sea"]
+    xml = member(translated("a.docx", content), "word/document.xml").decode()
+    assert shape.format("THE SEA") in xml
+
+
 PAGE_OF_MAIL = "MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 
 
