@@ -61,6 +61,7 @@ _PAGES = frozenset(
     {"application/xhtml+xml", "text/html", "text/x-oeb1-document", "text/x-oeb-document"}
 )
 """The media types of pages, with those of old books."""
+_PAGE_ENDINGS = b".htm", b".xhtml", b".xml"
 _CONTENTS = "application/x-dtbncx+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
 _LABEL, _REFERENCE = frozenset({"text"}), frozenset({"itemref", "opf:itemref"})
@@ -201,7 +202,7 @@ class _Templates:
 def _is_protected(archive: Archive) -> bool:
     """Whether more than fonts is encrypted."""
     listed = archive.read(_ENCRYPTION)
-    return b".html" in listed or b".xhtml" in listed
+    return any(ending in listed for ending in _PAGE_ENDINGS)
 
 
 def _packages(archive: Archive) -> Iterator[str]:

@@ -418,10 +418,11 @@ def test_pages_of_a_book_are_read_as_browsers_read_them(
     assert member(translated("a.epub", archive(members)), "p").decode() == expected
 
 
-def test_a_protected_book_is_refused() -> None:
+@pytest.mark.parametrize("page", ["a.xhtml", "a.html", "a.htm", "a.xml"])
+def test_a_protected_book_is_refused(page: str) -> None:
     members = {
         "META-INF/container.xml": b"<c/>",
-        "META-INF/encryption.xml": b"<e URI='a.xhtml'/>",
+        "META-INF/encryption.xml": f"<e URI='{page}'/>".encode(),
     }
     with pytest.raises(InvalidDocument, match="protected"):
         parse_file(archive(members), "a.epub", OPTIONS)
