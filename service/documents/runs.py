@@ -20,7 +20,10 @@ from service.documents.xml_text import GAPS, LINE_ENDS, InlineContent, XmlText
 from service.translation.markup.coded_text import CodedText
 
 _CHART_NAMES = frozenset(
-    {"c:strcache", "c:strlit", "c:multilvlstrcache", "c:tx", "cx:strdim", "cx:txdata"}
+    {
+        *("c:strcache", "c:strlit", "c:multilvlstrcache", "c:tx", "c15:dlblrangecache"),
+        *("cx:strdim", "cx:txdata"),
+    }
 )
 _CHART_VALUES = frozenset({"c:v", "cx:pt", "cx:v"})
 _DRAWING_PARAGRAPH = frozenset({"a:p"})

@@ -236,14 +236,15 @@ def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: s
     levels = "<c:multiLvlStrCache><c:lvl><c:pt><c:v>City</c:v></c:pt></c:lvl></c:multiLvlStrCache>"
     series = f"<c:tx><c:v>Own</c:v></c:tx><c:tx><c:strRef>{cache}</c:strCache></c:strRef></c:tx>"
     other = "<cx:tx><cx:txData><cx:f>A1</cx:f><cx:v>New</cx:v></cx:txData></cx:tx>"
-    names = f"{cache}</c:strCache>{levels}{series}{other}"
+    labels = "<c15:dlblRangeCache><c:pt><c:v>Big</c:v></c:pt></c15:dlblRangeCache>"
+    names = f"{cache}</c:strCache>{levels}{series}{other}{labels}"
     members = {
         member_name: b"<x/>",
-        f"{folder}/charts/chart1.xml": f"<x xmlns:c='c' xmlns:cx='d'>{names}</x>".encode(),
+        f"{folder}/charts/chart1.xml": f"<x>{names}</x>".encode(),
         "docProps/core1.xml": b"<x><dc:title>Title</dc:title><dc:language>en</dc:language></x>",
     }
     content = package(members)
-    assert texts_of(name, content) == ["East", "City", "Own", "East", "New", "Title"]
+    assert texts_of(name, content) == ["East", "City", "Own", "East", "New", "Big", "Title"]
     done = member(translated(name, content), "docProps/core1.xml")
     assert done == b"<x><dc:title>TITLE</dc:title><dc:language>de-DE</dc:language></x>"
 
