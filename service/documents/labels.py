@@ -23,6 +23,7 @@ from service.translation.markup.coded_text import Text
 
 _LINE_BREAK = regex.compile(r"\r\n|[\t\n\r]")
 _EXCEL_LINE_BREAK = regex.compile(r"_x000[dD]_(?:_x000[aA]_)?|_x000[aA]_")
+_PLACEHOLDER = regex.compile(r"%\d")
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
@@ -83,10 +84,15 @@ class LabelledText(TextFile):
         values = {
             value: str(new).translate(_ESCAPES)
             for value, new in zip(self._values, translations[own:], strict=True)
-            if new != _read(value)
+            if new != _read(value) and _placeholders(str(new)) == _placeholders(value)
         }
         written = super()._rewritten(translations[:own])
         return self._finish(self._labels.replace(written, values) if values else written)
+
+
+def _placeholders(value: str) -> list[str]:
+    """What stands for numbers, which a translation must have, too."""
+    return sorted(_PLACEHOLDER.findall(value))
 
 
 def _read(value: str) -> str:

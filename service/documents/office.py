@@ -12,7 +12,7 @@ from types import MappingProxyType
 import regex
 
 from service.documents.archive import ArchiveFile, MemberText, no_places, texts_of
-from service.documents.labels import LabelledText, labels
+from service.documents.labels import LabelledText, Labels, labels
 from service.documents.locales import is_asian, locale_of
 from service.documents.mail import parse as parse_mail
 from service.documents.packages import DRAWINGS, LABELLED, PICTURES, Package
@@ -25,7 +25,7 @@ from service.documents.runs import (
     drawing_places,
     paragraph_places,
 )
-from service.documents.segments import Edit, FileOptions, Place
+from service.documents.segments import Edit, FileOptions, Place, TextFile
 from service.documents.xml_text import InlineContent, XmlText
 
 _WORD_MAIN = r"(?:wordprocessingml|ms-word)\.[\w.]*main"
@@ -43,6 +43,17 @@ _WORD_LABELS = labels(
     rf"{PICTURES[0]}|w:(?:tblCaption|tblDescription|hyperlink|listItem|listEntry)|v:\w+",
     rf"{PICTURES[1]}|alt|string|w:val|w:tooltip|w:displayText"
     r"|w:value(?![^<>]*\sw:displayText=)(?<!\sw:displayText=[^<>]*)",
+)
+_WORD_NUMBERING = r"wordprocessingml\.numbering"
+_LEVELS = Labels(
+    regex.compile(r"<w:lvlText\s[^<>]++>"),
+    regex.compile(r'(?P<head>\s(?P<name>w:val)=")(?P<value>[^"]{2,}+)(?P<tail>")'),
+    {},
+)
+"""What numbered paragraphs begin with, such as `Chapter %1`: not bullets, which are letters of
+fonts with signs."""
+_ASIAN_NUMBERS = regex.compile(
+    r'(?<=<w:numFmt\s(?:[^<>]*\s)?w:val=")(?:chinese|taiwanese|japanese|korean|ideograph)\w++'
 )
 _WORD_LANGUAGE = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:val=")[^"]*+""")
 _WORD_LANGUAGES = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:(?:val|eastAsia)=")[^"]*+""")
@@ -89,7 +100,21 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     styles = texts_of(package, package.parts(_WORD_STYLES), no_places, marks)
     drawn = texts_of(package, package.parts(DRAWINGS), drawings, made=LABELLED)
     others = {**_imported(package, options), **package.properties(locale)}
-    return ArchiveFile(package, {**texts, **styles, **drawn, **others})
+    return ArchiveFile(
+        package, {**texts, **styles, **_numbering(package, options), **drawn, **others}
+    )
+
+
+def _numbering(package: Package, options: FileOptions) -> dict[str, TextFile]:
+    """The words around the numbers of paragraphs."""
+    numbers = functools.partial(_decimals, options.target)
+    made = functools.partial(LabelledText, known=_LEVELS)
+    return texts_of(package, package.parts(_WORD_NUMBERING), no_places, numbers, made)
+
+
+def _decimals(target: str, xml: XmlText) -> Iterator[Edit]:
+    """Numbers such as 一, for readers who do not know them."""
+    return iter(()) if is_asian(target) else _marked(_ASIAN_NUMBERS, "decimal", xml)
 
 
 def _imported(package: Package, options: FileOptions) -> dict[str, MemberText]:
@@ -144,9 +169,10 @@ def _drawing(locale: str) -> RunNames:
     return dataclasses.replace(DRAWING, mark=functools.partial(_DRAWING_LANGUAGE.sub, locale))
 
 
-def _marked(language: regex.Pattern[str], locale: str, xml: XmlText) -> Iterator[Edit]:
-    """The language of styles. Runs have their own."""
-    return (Edit(*match.span(), locale) for match in language.finditer(xml.source))
+def _marked(pattern: regex.Pattern[str], value: str, xml: XmlText) -> Iterator[Edit]:
+    """What a pattern finds becomes this value, such as the language of styles. Runs have their
+    own."""
+    return (Edit(*match.span(), value) for match in pattern.finditer(xml.source))
 
 
 _WORD = RunNames(

@@ -470,7 +470,7 @@ PARTS = {
     r"word/document\d*": "wordprocessingml.document.main",
     r"word/glossary/document": "wordprocessingml.document.glossary",
     r"word/(header|footer)\d+": r"wordprocessingml.\1",
-    r"word/(footnotes|endnotes|comments|styles)": r"wordprocessingml.\1",
+    r"word/(footnotes|endnotes|comments|styles|numbering)": r"wordprocessingml.\1",
     r"ppt/presentation": "presentationml.presentation.main",
     r"ppt/.*/(slide|notesSlide|slideLayout|slideMaster)\d+": r"presentationml.\1",
     r"ppt/comments/.*": "presentationml.comments",

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.documents.segments import FileOptions
 from service.errors import InvalidDocument
 from service.translation.markup.coded_text import CodedText, TextPart
 from tests.service.documents.samples import (
@@ -317,6 +318,39 @@ def test_a_text_is_not_bound_to_a_part_that_has_the_source(kind: str, is_bound: 
     content = word(f"<w:sdt>{head}<w:sdtContent>{run('a')}</w:sdtContent></w:sdt>")
     xml = member(translated("a.docx", content), "word/document.xml").decode()
     assert (binding in xml) == is_bound
+
+
+def numbering(number: str, text: str) -> bytes:
+    level = f'<w:lvl><w:numFmt w:val="{number}"/><w:lvlText w:val="{text}"/></w:lvl>'
+    return package(
+        {"word/document.xml": f"<x {W}/>".encode(), "word/numbering.xml": level.encode()}
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "target", "done"),
+    [
+        ("decimal", "Chapter %1.%2", "de", ("decimal", "CHAPTER %1.%2")),
+        ("none", "Note: ", "de", ("none", "NOTE: ")),
+        ("bullet", "o", "de", None),
+        ("decimal", "(%1)", "de", None),
+        ("chineseCountingThousand", "第%1章a", "de", ("decimal", "第%1章A")),
+        ("chineseCounting", "a %1", "ja", ("chineseCounting", "A %1")),
+    ],
+)
+def test_words_around_the_numbers_of_paragraphs_are_translated(
+    number: str, text: str, target: str, done: tuple[str, str] | None
+) -> None:
+    content = numbering(number, text)
+    options = FileOptions("en", target)
+    assert texts_of("a.docx", content, options) == ([text] if done else [])
+    assert translated("a.docx", content, options) == (numbering(*done) if done else content)
+
+
+def test_a_translation_without_the_number_of_a_paragraph_is_not_written() -> None:
+    content = numbering("decimal", "Chapter %1")
+    done = parse_file(content, "a.docx", OPTIONS).write(["Chapter 1"])
+    assert member(done, "word/numbering.xml") == member(content, "word/numbering.xml")
 
 
 def test_shapes_from_slides_are_translated_and_cut_no_sentence() -> None:
