@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import itertools
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -14,9 +15,10 @@ from service.documents.labels import LabelledText, Labels
 from service.documents.locales import is_asian, locale_of
 from service.documents.lookups import Lookups, calc_lookups
 from service.documents.ranges import pairs_of_codes, range_tag
-from service.documents.segments import Edit, FileOptions, Place, decode_unicode
+from service.documents.segments import Edit, FileOptions, Place, Segment, decode_unicode
 from service.documents.xml_text import InlineContent, Role, XmlText
 from service.errors import InvalidDocument
+from service.translation.language.segmentation import has_letters
 
 _CONTENT, _STYLES, _TYPE = "content.xml", "styles.xml", "mimetype"
 _MANIFEST = "META-INF/manifest.xml"
@@ -55,6 +57,10 @@ _TEXT_SCRIPT = regex.compile(
     r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
     r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""
 )
+_LEVELS = frozenset({"text:list-level-style-number", "text:outline-level-style"})
+_FORMAT, _PREFIX, _SUFFIX = "loext:num-list-format", "style:num-prefix", "style:num-suffix"
+_NUMBER = regex.compile(r"%(\d{1,2})%?")
+_ASIAN_NUMBERS = regex.compile(r'(?<=\sstyle:num-format=")[^"]*?\p{Han}[^"]*+')
 _DELETED = frozenset({"text:deletion", "table:deletion", "table:previous"})
 """What tracked changes took out, and what stood in a cell before."""
 _STOPS = frozenset({"text:tab", "text:line-break"})
@@ -96,7 +102,7 @@ def _parsed(
     """`edits_of`: changes of the content, whatever is translated."""
     contents = [name for name in archive.names if posixpath.basename(name) == _CONTENT]
     lookups = calc_lookups(decode_unicode(archive.unpacked(_CONTENT)).text)
-    languages = functools.partial(_languages, options.target)
+    languages = functools.partial(_marks, options.target)
     places = functools.partial(_content_places, lookups)
 
     def edits(xml: XmlText) -> Iterator[Edit]:
@@ -109,8 +115,10 @@ def _parsed(
     return ArchiveFile(archive, {**texts, **styles, **properties})
 
 
-def _languages(target: str, xml: XmlText) -> Iterator[Edit]:
-    """The language and country of styles."""
+def _marks(target: str, xml: XmlText) -> Iterator[Edit]:
+    """The language and country of styles, and numbers that readers of the target know."""
+    if not is_asian(target):
+        yield from (Edit(*match.span(), "1") for match in _ASIAN_NUMBERS.finditer(xml.source))
     values = dict(zip(("language", "country"), locale_of(target).split("-"), strict=True))
     pattern = _TEXT_ASIAN_LANGUAGE if is_asian(target) else _TEXT_LANGUAGE
     for match in pattern.finditer(xml.source):
@@ -167,6 +175,33 @@ def _inside(xml: XmlText, elements: Iterable[int]) -> set[int]:
     return set(itertools.chain.from_iterable(ranges))
 
 
+def _level_places(xml: XmlText) -> Iterator[Place]:
+    """The words around the numbers of paragraphs, such as `Chapter %1`: as a whole, and as what is
+    before and after the numbers for older programs."""
+    for index in xml.starts(_LEVELS):
+        found = {name: xml.attribute(index, name) for name in (_FORMAT, _PREFIX, _SUFFIX)}
+        number = f"%{xml.attribute(index, 'text:level')}%"
+        whole = html.unescape(
+            found[_FORMAT] or f"{found[_PREFIX] or ''}{number}{found[_SUFFIX] or ''}"
+        )
+        text = _NUMBER.sub(r"%\1", whole)
+        is_read = text != whole and _NUMBER.sub(r"%\1%", text) == whole
+        for name, value in found.items():
+            if value is not None and is_read and has_letters(text):
+                start, end, _ = xml.with_attribute(index, name, value)
+                yield Place(start, end, Segment(text), functools.partial(_level, name, text, value))
+
+
+def _level(name: str, text: str, value: str, translation: str) -> str:
+    """What an attribute is with the translation, which must have the numbers of the text."""
+    numbers = _NUMBER.findall(translation)
+    if sorted(numbers) != sorted(_NUMBER.findall(text)):
+        return value
+    before, *_, after = _NUMBER.sub("%", translation).split("%")
+    whole = _NUMBER.sub(r"%\1%", translation)
+    return html.escape({_FORMAT: whole, _PREFIX: before, _SUFFIX: after}[name])
+
+
 def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
     scripts = set(_TEXT_SCRIPT.findall(xml.source))
 
@@ -183,6 +218,7 @@ def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
 
     codes = pairs_of_codes(xml, range_tag)
     content = InlineContent(xml, _PARAGRAPHS, role, codes, looks=_SPAN)
+    yield from _level_places(xml)
     stays = _inside(xml, xml.starts(_DELETED)).union(kept)
     for index in xml.starts(_PARAGRAPHS):
         if index not in stays:

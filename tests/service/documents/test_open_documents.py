@@ -150,3 +150,34 @@ def test_charts_of_a_document_are_translated() -> None:
     chart = f"<x {NAMES}><text:p>Title</text:p></x>".encode()
     members = {"content.xml": b"<x/>", "Object 1/content.xml": chart}
     assert texts_of("a.odt", archive(members)) == ["Title"]
+
+
+@pytest.mark.parametrize(
+    ("level", "text", "done"),
+    [
+        (
+            'loext:num-list-format="Part %1%.%2%:" style:num-prefix="Part " style:num-suffix=":"',
+            "Part %1.%2:",
+            'loext:num-list-format="PART %1%.%2%:" style:num-prefix="PART " style:num-suffix=":"',
+        ),
+        (
+            'style:num-prefix="a &amp; " style:num-format="一, 二, 三, ..."',
+            "a & %2",
+            'style:num-prefix="A &amp; " style:num-format="1"',
+        ),
+        ('style:num-prefix="(" style:num-suffix=")"', None, None),
+        ('loext:num-list-format="Note"', None, None),
+        ('loext:num-list-format="a %1%1"', None, None),
+    ],
+)
+def test_words_around_the_numbers_of_paragraphs_are_translated(
+    level: str, text: str | None, done: str | None
+) -> None:
+    tag = '<text:outline-level-style text:level="2" {}/>'
+    content = content_of(tag.format(level))
+    assert set(texts_of("a.odt", content)) == ({text} if text else set())
+    written = member(translated("a.odt", content), "content.xml").decode()
+    assert tag.format(done or level) in written
+    others = ["Part"] * len(texts_of("a.odt", content))
+    kept = member(parse_file(content, "a.odt", OPTIONS).write(others), "content.xml").decode()
+    assert tag.format(level.replace("一, 二, 三, ...", "1") if text else level) in kept
