@@ -32,7 +32,14 @@ from websockets.http11 import Response
 from websockets.server import ServerProtocol
 from websockets.typing import StatusLike
 
-from service.errors import HeadTooLarge, InvalidHttp, ServiceError, drop_frames, shown
+from service.errors import (
+    Draining,
+    HeadTooLarge,
+    InvalidHttp,
+    ServiceError,
+    drop_frames,
+    shown,
+)
 from service.http.error_answers import SECURITY_HEADERS, error_response, unexpected_error
 from service.http.head import CONNECTION_LOST, FORWARDED_PREFIX, RECORD_REFUSED
 
@@ -41,6 +48,8 @@ MAX_HEADERS = 100
 _MAX_PIPELINED = 100
 _MAX_SMALL_FRAMES = 500
 _MAPPED = "::ffff:"
+_LAST_SECONDS = 3.0
+"""In which an answer ends once the draining is over; uvicorn waits two seconds longer."""
 _LINGER_SECONDS = 2.0
 """Closing a connection while the client sends would reset it and lose the last answer."""
 MOST_UNREAD_SECONDS = 60.0
@@ -193,6 +202,17 @@ class HttpProtocol(_EndsForSlowReaders, HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._num_bytes = 0
         super().on_body(body)
+
+    def shutdown(self) -> None:
+        """uvicorn calls this when the draining is over. It would end what is left with 500, and log
+        it as an error."""
+        super().shutdown()
+        if self.cycle is None or self.cycle.response_complete:
+            return
+        if self.cycle.more_body and not self.cycle.response_started:
+            self._refuse(Draining())
+        else:
+            self.loop.call_later(_LAST_SECONDS, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
         """uvicorn calls this while it handles an error of the parser, whose context is what a

@@ -353,9 +353,11 @@ def test_a_server_with_clients_that_neither_read_nor_send_ends(tmp_path: Path) -
     with (
         server.connect(receive_buffer_bytes=2048) as blocked,
         server.connect(receive_buffer_bytes=2048) as events,
+        server.connect(receive_buffer_bytes=2048) as pages,
         server.connect() as half,
         server.connect() as idle,
     ):
+        pages.sendall(head("/openapi.json", method="GET") * 90)
         open_websocket(blocked)
         for number in range(10):
             blocked.sendall(frame(TEXT, message(number)))
@@ -366,6 +368,30 @@ def test_a_server_with_clients_that_neither_read_nor_send_ends(tmp_path: Path) -
         until(lambda: 'dragoman_running{model="fake"} 0.0' in server.get("/metrics").text)
         assert server.terminate() == 0
         assert close_code_of(read_to_end(idle)) == 1012
+    assert not server.errors()
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "member"),
+    [
+        ("/translate", "application/json", "error"),
+        ("/translate_file", "multipart/form-data; boundary=b", "error"),
+        ("/v2/document", "multipart/form-data; boundary=b", "message"),
+    ],
+)
+def test_who_still_sends_a_body_when_the_draining_is_over_is_told_so(
+    tmp_path: Path, path: str, content_type: str, member: str
+) -> None:
+    server = ServerProcess(tmp_path / "log")
+    with server.connect() as half:
+        half.sendall(head(path, f"Content-Type: {content_type}", "Content-Length: 99") + b"--b")
+        server.get("/health/live")  # the head is read
+        assert server.terminate() == 0
+        received = read_to_end(half)
+    status, answer = answer_of(received)
+    assert (status, "about to stop" in answer[member]) == (503, True)
+    assert b"\r\nretry-after: " in received.lower()
+    assert not server.errors()
 
 
 @pytest.mark.parametrize(
