@@ -44,6 +44,7 @@ _NAME_CHARACTERS = 80
 _CHARACTER_SECONDS = 5e-5
 """CPU time to read a file for which a character counts: about that of translating one. Writing
 takes as much again."""
+_REMOVED = "the file was removed"
 _GONE = "there is no such file, or it has expired"
 
 
@@ -174,7 +175,7 @@ class DocumentJobs:
                 language = await self._translate(name, sent)
             await self._files.finish(name, language)
         except asyncio.CancelledError:
-            failure = Draining() if self._is_stopping else Cancelled("the file was removed")
+            failure = Draining() if self._is_stopping else Cancelled(_REMOVED)
         except TimeoutError:
             failure = ticket.deadline_error()
         except ServiceError as error:
@@ -188,7 +189,10 @@ class DocumentJobs:
     async def _translate(self, name: str, sent: SentJob) -> str:
         """Write the translation of a file -> the language of its source."""
         self._files.progress(name, 0, 0)
-        content = await asyncio.to_thread(self._spool.read_sent, name)
+        try:
+            content = await asyncio.to_thread(self._spool.read_sent, name)
+        except FileNotFoundError:  # what removes it tells this process later
+            raise Cancelled(_REMOVED) from None
         work = dataclasses.replace(sent.work, content=content)
         report = functools.partial(self._files.progress, name)
 
@@ -231,7 +235,7 @@ class DocumentJobs:
     def _cancel(self, name: str) -> None:
         """The file was removed."""
         if self._queue.cancel(name):
-            self._end(name, Cancelled("the file was removed"))
+            self._end(name, Cancelled(_REMOVED))
 
     def _end(self, name: str, failure: ServiceError | None, language: str = "") -> None:
         """Tell everybody that the file is translated or has failed."""

@@ -124,6 +124,24 @@ def test_a_file_that_is_removed_before_its_work_begins_ends(
         assert documents.num_open == 0
 
 
+def test_a_file_whose_removal_is_told_after_it_is_gone_ends_as_removed(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another process removes it: the hub, or what cleans the directory."""
+    read = Spool.read_sent
+
+    def read_late(spool: Spool, name: str) -> bytes:
+        spool.remove(name)
+        return read(spool, name)
+
+    monkeypatch.setattr(Spool, "read_sent", read_late)
+    with serving(FakeRunner(), directory) as (server, client):
+        assert ended(client, send(client))["error"] == "the file was removed"
+        assert server.count('dragoman_documents_total{outcome="cancelled"}') == 1
+        assert server.app.state.server.documents.num_open == 0
+    assert "request failed" not in caplog.text
+
+
 @pytest.mark.parametrize("num_cancelled", range(3))
 def test_a_translation_that_is_being_written_goes_with_its_file(
     directory: Path, monkeypatch: pytest.MonkeyPatch, num_cancelled: int
