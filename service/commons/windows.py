@@ -82,9 +82,9 @@ class MinuteWindows:
             try:
                 async with asyncio.timeout(_REDIS_SECONDS):
                     return await _count(self._redis, name, limit, amount, is_test=is_test)
-            except (StorageError, OSError, TimeoutError):
+            except (StorageError, OSError) as failure:  # TimeoutError, too
                 self._memory_until_seconds = time.monotonic() + _MEMORY_SECONDS
-                _logger.warning("Redis does not answer: limits are counted in memory")
+                _logger.warning("limits are counted in memory: Redis %s", _what_fails(failure))
         return await _count(self._memory, name, limit, amount, is_test=is_test)
 
     async def close(self) -> None:
@@ -121,6 +121,14 @@ def _seconds_to_wait(window: tuple[int, float, int, float], limit: int, amount: 
     return math.ceil(current_seconds - room * _SECONDS / current + 0.001)
 
 
+def _what_fails(failure: StorageError | OSError) -> str:
+    """Without the arguments that Redis may repeat, which have a client's address."""
+    reason = failure.storage_error if isinstance(failure, StorageError) else failure
+    if isinstance(reason, TimeoutError):
+        return f"does not answer within {_REDIS_SECONDS} s"
+    return f"fails ({str(reason).partition(', with args')[0]})"
+
+
 def _connect(url: str) -> tuple[WindowStorage, ConnectionPool]:
     """Its failures are raised as StorageError. Raises ValueError."""
     if not url.startswith(_REDIS_SCHEMES):
@@ -128,6 +136,7 @@ def _connect(url: str) -> tuple[WindowStorage, ConnectionPool]:
     try:
         from limits.aio.storage import RedisStorage
         from redis.asyncio import ConnectionPool
+        from redis.exceptions import RedisError
     except ImportError as error:
         raise ValueError("it needs dragoman[redis]") from error
     try:
@@ -139,6 +148,13 @@ def _connect(url: str) -> tuple[WindowStorage, ConnectionPool]:
         )
     except ValueError:  # it may show a part of the password
         raise ValueError("the URL is malformed; %2F is / in a password") from None
+    try:
+        pool.make_connection()  # which looks at the options, and connects later
+    except (AttributeError, RedisError, TypeError):  # likewise
+        raise ValueError(
+            "the URL has an option that Redis' client does not know, or a wrong value of one; "
+            "%3F is ? in a password"
+        ) from None
     storage = RedisStorage(
         "async+redis://",
         wrap_exceptions=True,

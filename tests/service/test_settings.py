@@ -135,7 +135,13 @@ def test_malformed_values_are_refused(wrong: dict[str, object]) -> None:
         read_settings(Settings, wrong)
 
 
-@pytest.mark.parametrize("url", ["redis://:sesame/x@h", "redis://h:sesame", "http://:sesame@h"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("redis://:sesame/x@h", "redis://h:sesame", "http://:sesame@h", "redis://h?sesame=1"),
+        *("rediss://h?ssl_cert_reqs=sesame", "unix:///r?retry=sesame", "redis://:a?sesame=b@h"),
+    ],
+)
 def test_a_malformed_url_of_redis_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(StartupError, match="^setting limits_url: the URL ") as refused:
         make_windows(Settings(limits_url=SecretStr(url)))

@@ -15,6 +15,9 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits.aio.storage import RedisStorage
+from limits.errors import StorageError
+from redis.exceptions import AuthenticationError, ResponseError
 from websockets.sync.client import connect
 
 from model.decoding.options import DecodingOptions
@@ -431,6 +434,31 @@ async def test_a_million_addresses_take_bounded_memory_and_bounded_time(clock: C
 def test_what_is_no_url_of_redis_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="must begin with redis://"):
         MinuteWindows(url)
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (StorageError(AuthenticationError("invalid password")), "fails (invalid password)"),
+        (StorageError(ConnectionError("Connection refused")), "fails (Connection refused)"),
+        (StorageError(ResponseError("no EVALSHA, with args address/192.0.2.7")), "(no EVALSHA)"),
+        (TimeoutError(), "does not answer within 0.25 s"),
+    ],
+)
+async def test_the_log_says_why_redis_does_not_count(
+    failure: Exception, told: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*_: object) -> bool:
+        raise failure
+
+    monkeypatch.setattr(RedisStorage, "acquire_sliding_window_entry", fail)
+    windows = MinuteWindows("redis://127.0.0.1")
+    assert await windows.count("address/192.0.2.7", 1) is None
+    assert await windows.count("address/192.0.2.7", 1) is not None
+    (line,) = caplog.messages
+    assert line.startswith("limits are counted in memory: Redis ")
+    assert told in line
+    assert "192.0.2.7" not in line
 
 
 @given(
