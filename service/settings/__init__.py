@@ -35,6 +35,7 @@ from service.settings.values import (
     GivenDirectory,
     GivenFile,
     GivenPath,
+    GivenText,
     HostNames,
     Names,
     Networks,
@@ -88,7 +89,7 @@ class Settings(_Described):
     """Memory for all models together, such as 4GiB, on each device. 0: a part of what is free."""
     preload: Names = ()
     """Models of the directory that always stay in memory, separated by commas."""
-    host: str = "127.0.0.1"
+    host: GivenText = "127.0.0.1"
     """Address to listen on; 0.0.0.0 lets other machines in, :: by IPv6 too."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """TCP port; 0 picks a free one."""
@@ -214,7 +215,7 @@ class Settings(_Described):
     separated by commas, such as 10.0.0.0/8."""
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
     """TCP port for /metrics and the probes; the main port then has no /metrics."""
-    metrics_host: str = "127.0.0.1"
+    metrics_host: GivenText = "127.0.0.1"
     """Address of metrics_port, with any name unless it is a loopback address."""
     api_docs: bool = True
     """Serve /docs, /openapi.json and /spec."""

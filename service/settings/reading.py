@@ -20,6 +20,14 @@ _OTHER_VARIABLES = (
     *("DRAGOMAN_TARGET_REQUESTS", "DRAGOMAN_CPUS", "DRAGOMAN_GPUS"),
 )
 """Of the CPU engine, and of a deployment on Ray."""
+_SIZE = "must be a size, such as 500MB or 4GiB"
+_MESSAGES = {
+    "byte_size": _SIZE,
+    "byte_size_unit": _SIZE,
+    "string_pattern_mismatch": "must be auto, cpu, cuda, cuda:1 or cuda:0,1",
+    "too_short": "must not be empty",
+}
+"""Instead of pydantic's, which name its types; only a device has a pattern."""
 _Settings = TypeVar("_Settings", bound=Settings)
 
 
@@ -56,7 +64,7 @@ def _hint(name: str, names: Iterable[str]) -> str:
 
 def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
     """The message and the value received; omits values of secrets, and of a misspelt name."""
-    message = error["msg"].removeprefix("Value error, ")
+    message = _MESSAGES.get(error["type"], error["msg"].removeprefix("Value error, "))
     if not error["loc"]:
         return message
     name = ".".join(map(str, error["loc"]))

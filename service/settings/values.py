@@ -30,7 +30,7 @@ def _separated(value: object) -> object:
 
 
 def _given(value: object) -> object:
-    """An empty path would be the current directory."""
+    """An empty path would be the current directory, and no message shows an empty address."""
     if value == "":
         raise ValueError("must not be empty")
     return value
@@ -50,13 +50,19 @@ def _hosts(hosts: tuple[str, ...]) -> tuple[str, ...]:
     return hosts
 
 
+def _network(proxy: str) -> str:
+    """An address, or the network of one with a prefix, as `ip address` shows it."""
+    try:
+        network = ipaddress.ip_network(proxy, strict=False)
+    except ValueError:
+        raise ValueError(
+            f"a proxy must be an address or a network such as 10.0.0.0/8, not {proxy!r}"
+        ) from None
+    return str(network) if "/" in proxy else proxy
+
+
 def _networks(proxies: tuple[str, ...]) -> tuple[str, ...]:
-    for proxy in proxies:
-        try:
-            ipaddress.ip_network(proxy)
-        except ValueError:
-            raise ValueError(f"a proxy must be an address or a network, not {proxy!r}") from None
-    return proxies
+    return tuple(map(_network, proxies))
 
 
 def _not_cut_to_nothing(tokens: int) -> int:
@@ -98,6 +104,7 @@ SEPARATED = BeforeValidator(_separated)
 NOT_CUT_TO_NOTHING = AfterValidator(_not_cut_to_nothing)
 HEADERS = AfterValidator(_headers)
 _GIVEN = BeforeValidator(_given)
+GivenText = Annotated[str, _GIVEN]
 GivenPath = Annotated[Path, _GIVEN]
 GivenFile = Annotated[FilePath, _GIVEN]
 GivenDirectory = Annotated[DirectoryPath, _GIVEN]

@@ -136,6 +136,29 @@ def test_malformed_values_are_refused(wrong: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("device", "gpu", "must be auto, cpu, cuda, cuda:1 or cuda:0,1"),
+        ("memory_limit", "lots", "must be a size, such as 500MB or 4GiB"),
+        ("memory_limit", "4 furlongs", "must be a size, such as 500MB or 4GiB"),
+        ("model", "", "must not be empty"),
+        ("host", "", "must not be empty"),
+        ("trusted_proxies", "*", "must be an address or a network such as 10.0.0.0/8"),
+    ],
+)
+def test_a_refusal_says_what_is_allowed_in_words(name: str, value: str, allowed: str) -> None:
+    with pytest.raises(ValueError, match=f"^setting {name}: .*{allowed}") as refused:
+        read_settings(Settings, {name: value})
+    assert "(got " in str(refused.value)
+
+
+def test_a_network_may_be_written_as_an_address_of_it() -> None:
+    """As `ip address` shows it."""
+    settings = read_settings(Settings, {"trusted_proxies": "172.17.0.1/16, ::1, fd00::1/64"})
+    assert settings.trusted_proxies == ("172.17.0.0/16", "::1", "fd00::/64")
+
+
+@pytest.mark.parametrize(
     "url",
     [
         *("redis://:sesame/x@h", "redis://h:sesame", "http://:sesame@h", "redis://h?sesame=1"),
