@@ -218,13 +218,15 @@ def _with_own_name(settings: Settings, listener: socket.socket) -> Settings:
 def _bind(
     host: str, port: int, setting: str = "port", *, is_shared: bool = False, listens: bool = True
 ) -> socket.socket:
-    """A listening socket, or with `listens` false one that will; a port in use fails before the
-    server starts, unless both share it. `setting`: the one that takes another port."""
+    """A listening socket, or with `listens` false one that will, by IPv4 if the host has both kinds
+    of addresses, as localhost usually has; a port in use fails before the server starts, unless
+    both share it. `setting`: the one that takes another port."""
     from service.server import bound_socket, listening_socket
 
     make = listening_socket if listens else bound_socket
     try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, *_, address = min(found, key=lambda one: one[0] != socket.AF_INET)
         return make(address, family, is_shared=is_shared)
     except OSError as error:
         reason, *_ = (error.strerror or str(error)).split(" (while ")  # Python adds the address

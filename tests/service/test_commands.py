@@ -198,6 +198,21 @@ def test_on_a_loopback_address_a_server_knows_its_own_name_only() -> None:
             assert _with_own_name(settings, listener).allowed_hosts == known
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_host_with_both_kinds_of_addresses_is_listened_on_by_ipv4(
+    monkeypatch: pytest.MonkeyPatch, order: tuple[int, int]
+) -> None:
+    """Clients that know localhost as ::1 try 127.0.0.1 next, those of 127.0.0.1 nothing else."""
+    both = [
+        (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", 0, 0, 0)),
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0)),
+    ]
+    found = [both[index] for index in order]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    with _bind("localhost", 0) as listener:
+        assert listener.getsockname()[0] == "127.0.0.1"
+
+
 def test_an_address_that_cannot_be_listened_on_is_one_line_and_an_exit_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
