@@ -135,13 +135,14 @@ def _connect(url: str) -> tuple[WindowStorage, ConnectionPool]:
         raise ValueError(f"the URL must begin with {' or '.join(_REDIS_SCHEMES)}")
     try:
         from limits.aio.storage import RedisStorage
-        from redis.asyncio import ConnectionPool
+        from redis.asyncio import BlockingConnectionPool
         from redis.exceptions import RedisError
     except ImportError as error:
         raise ValueError("it needs dragoman[redis]") from error
     try:
-        pool = ConnectionPool.from_url(
+        pool = BlockingConnectionPool.from_url(  # more requests at once wait for a connection
             url,
+            timeout=_REDIS_SECONDS,
             max_connections=_MAX_CONNECTIONS,
             socket_timeout=_REDIS_SECONDS,
             socket_connect_timeout=_REDIS_SECONDS,
@@ -149,7 +150,7 @@ def _connect(url: str) -> tuple[WindowStorage, ConnectionPool]:
     except ValueError:  # it may show a part of the password
         raise ValueError("the URL is malformed; %2F is / in a password") from None
     try:
-        pool.make_connection()  # which looks at the options, and connects later
+        pool.make_connection()  # type: ignore[no-untyped-call]  # looks at the options only
     except (AttributeError, RedisError, TypeError):  # likewise
         raise ValueError(
             "the URL has an option that Redis' client does not know, or a wrong value of one; "

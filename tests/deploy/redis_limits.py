@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import subprocess
@@ -10,9 +11,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
+import pytest
 from pydantic import SecretStr
 
 from service.app import create_app
+from service.commons import windows
+from service.commons.windows import MinuteWindows
 from service.settings import Settings
 from tests.end_to_end.process import free_port, is_up
 from tests.service.fakes import FakeRunner, fake_model, until
@@ -53,6 +57,19 @@ def test_two_servers_count_together(tmp_path: Path) -> None:
         answer = httpx.post(f"{one.url}/translate", json=FIELDS)
         assert answer.status_code == 429
         assert 1 <= int(answer.headers["Retry-After"]) <= 120
+
+
+async def test_more_requests_at_once_than_connections_are_counted_together(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(windows, "_REDIS_SECONDS", 30)  # for slow machines
+    port = free_port()
+    with redis(port, tmp_path):
+        both = [MinuteWindows(f"redis://127.0.0.1:{port}/0") for _ in range(2)]
+        counted = [one.count("a", 300) for one in both for _ in range(250)]
+        assert (await asyncio.gather(*counted)).count(None) == 300
+        for one in both:
+            await one.close()
 
 
 def test_without_redis_each_server_counts_for_itself_and_answers(tmp_path: Path) -> None:
