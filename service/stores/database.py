@@ -48,6 +48,8 @@ class Database:
         self._connection = _open(path, schema, wait_seconds)
         self._file = _file_at(path)
         self._trouble = ""
+        self._has_failed_writing = False
+        """In the last transaction; reads tell nothing of a full disk or another writer."""
 
     @property
     def is_lost(self) -> bool:
@@ -55,15 +57,18 @@ class Database:
         return _file_at(self._path) != self._file
 
     @contextlib.contextmanager
-    def use(self) -> Iterator[sqlite3.Connection]:
+    def use(self, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
         """The connection, for the block alone. Raises StorageFailed for SQLite's errors in it."""
         if not self._lock.acquire(timeout=_TURNS * self._wait_seconds):
             raise _failure("it is busy")
         try:
             self._require_in_place()
             yield self._connection
-            self._log_changed("")
+            self._has_failed_writing &= not writes
+            if not self._has_failed_writing:
+                self._log_changed("")
         except sqlite3.Error as error:
+            self._has_failed_writing |= writes
             self._log_changed(str(error))
             raise _failure(str(error), is_damaged=_is_damage(error)) from error
         finally:
@@ -79,7 +84,7 @@ class Database:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """As `use`, to write. All writes of the block are stored, or none."""
-        with self.use() as connection, connection:
+        with self.use(writes=True) as connection, connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
 

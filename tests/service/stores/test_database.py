@@ -91,6 +91,26 @@ def test_while_another_writes_readers_go_on_and_a_writer_is_told(
     assert names(database) == ["a"]
 
 
+def test_the_log_says_that_it_can_be_used_again_once_it_can_be_written(
+    path: Path, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A full disk, or another writer, lets reads go on."""
+    caplog.set_level("INFO")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for _ in range(3):
+            with pytest.raises(StorageFailed), database.transaction():
+                pass
+            assert names(database) == []
+        other.execute("ROLLBACK")
+    assert [line.rpartition("server.db ")[2] for line in caplog.messages] == [
+        "cannot be used: database is locked"
+    ]
+    with database.transaction():
+        pass
+    assert caplog.messages[1:] == [f"the database {path} can be used again"]
+
+
 def test_a_file_that_was_moved_is_whole_and_is_not_used_until_it_is_back(
     path: Path, database: Database
 ) -> None:
