@@ -28,7 +28,6 @@ from service.http.request_fields import RequestModel
 from service.http.requests import RequestFields, read_fields
 from service.http.state import server_state
 from service.http.translate_request import TranslateRequest
-from service.http.translating import until_disconnected
 
 _FORM_BYTES = 65_536
 """The bytes that a form may have beside its file."""
@@ -92,38 +91,24 @@ async def send_upload(
     wanted: TranslateRequest,
     *,
     replaces: bool = False,
+    is_awaited: bool = False,
     other_than: str | None = None,
 ) -> StoredFile:
-    """Accept a file, which is translated whether the client stays or not.
+    """Accept a file, which is translated whether the client stays or not; with `is_awaited` for the
+    request, which waits for it (`DocumentJobs.finished`), within its deadline.
 
     `wanted`: languages and options, without texts; `other_than`: as of a `SentJob`. The caller is
     charged for the texts of the file. Raises a ServiceError.
     """
     state, caller = server_state(request), request.state.caller
     job = await state.admit(caller, wanted, num_characters=0)
-    ticket = Ticket.issued(caller.client.name, state.limits.documents_seconds).admitted()
-    work = FileJob(file.name, file.content, dataclasses.replace(job, ticket=ticket), replaces)
-    request_id = request.state.record.request_id
-    return await state.documents.submit(
-        SentJob(work, caller.for_job(), request_id, other_than=other_than)
-    )
-
-
-async def translate_upload(
-    request: Request, file: SentFile, wanted: TranslateRequest, *, replaces: bool = False
-) -> tuple[StoredFile, str]:
-    """Translate a file unless the client disconnects -> the file, and the language of its source.
-
-    As `send_upload`, within the deadline of a request.
-    """
-    state, caller = server_state(request), request.state.caller
-    job = await state.admit(caller, wanted, num_characters=0)
+    if not is_awaited:
+        ticket = Ticket.issued(caller.client.name, state.limits.documents_seconds)
+        job = dataclasses.replace(job, ticket=ticket.admitted())
     work = FileJob(file.name, file.content, job, replaces)
     request_id = request.state.record.request_id
-    sent = await state.documents.submit(
-        SentJob(work, caller.for_job(), request_id, is_awaited=True)
-    )
-    return sent, await until_disconnected(request, state.documents.finished(sent))
+    sent = SentJob(work, caller.for_job(), request_id, is_awaited, other_than)
+    return await state.documents.submit(sent)
 
 
 class FileStream(StreamingResponse):

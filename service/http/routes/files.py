@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from service.commons.stored_file import StoredFile
 from service.http.head import FORWARDED_PREFIX
 from service.http.openapi import (
     WITH_ACCESS,
@@ -21,12 +22,13 @@ from service.http.openapi import (
 )
 from service.http.routers import described_router, with_heads
 from service.http.state import server_state
+from service.http.translating import until_disconnected
 from service.http.uploads import (
     FileRequest,
     file_answer,
     read_upload,
+    send_upload,
     sent_file,
-    translate_upload,
 )
 from service.translation.job import AUTO
 
@@ -67,12 +69,11 @@ def make_router(offer: Offer) -> APIRouter:
 
 
 async def translate_uploaded(request: Request) -> dict[str, object]:
-    """Translate a file -> the address of its translation, and with "auto" its own language."""
-    state = server_state(request)
-    fields = await read_upload(request)
-    file = sent_file(state.limits, fields)
-    asked = fields.parse(request, FileRequest)
-    sent, source = await translate_upload(request, file, asked.wanted(), replaces=asked.replace)
+    """Translate a file unless the client disconnects -> the address of its translation, and with
+    "auto" its own language."""
+    sent, asked = await _send(request)
+    finished = server_state(request).documents.finished(sent)
+    source = await until_disconnected(request, finished)
     suffix = posixpath.splitext(sent.download_name)[1]
     answer: dict[str, object] = {
         "translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{sent.name}{suffix}"
@@ -80,6 +81,16 @@ async def translate_uploaded(request: Request) -> dict[str, object]:
     if asked.source == AUTO != source:
         answer["detectedLanguage"] = {"language": source}
     return answer
+
+
+async def _send(request: Request) -> tuple[StoredFile, FileRequest]:
+    """Accept the file of a form. What waits is on disk: nothing holds its content any more."""
+    fields = await read_upload(request)
+    file = sent_file(server_state(request).limits, fields)
+    asked = fields.parse(request, FileRequest)
+    wanted = asked.wanted()
+    sent = await send_upload(request, file, wanted, replaces=asked.replace, is_awaited=True)
+    return sent, asked
 
 
 async def download(request: Request, name: str) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import random
 import threading
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 from service.app import create_app, drain
 from service.commons.file_store import FILE_LOST
 from service.commons.spool import Spool
+from service.http.bodies import SentFile
 from service.settings import Settings
 from service.settings.startup import StartupError
 from service.stores.api_key import KeyOptions
@@ -166,6 +168,20 @@ def test_a_translation_that_is_being_written_goes_with_its_file(
         gate.set()
         until(lambda: documents.num_open == 0)
         assert {path.name for path in directory.iterdir()} == {"lock"}
+
+
+def test_what_waits_is_on_disk_and_not_in_memory(directory: Path) -> None:
+    """Whether a request waits for it or not."""
+    runner, files = FakeRunner(), {"file": ("a.txt", LINES)}
+    with serving(runner, directory) as (server, client), ThreadPoolExecutor() as pool:
+        held(runner, client, 8)
+        asked = pool.submit(client.post, "/translate_file", data=PAIR, files=files)
+        send(client)
+        until(lambda: server.count("dragoman_documents_waiting") == 2)
+        gc.collect()
+        held_files = [one for one in gc.get_objects() if type(one) is SentFile]
+        runner.gate.set()
+        assert (asked.result().status_code, held_files) == (200, [])
 
 
 def test_a_request_for_a_file_that_is_lost_meanwhile_is_told_so(directory: Path) -> None:
