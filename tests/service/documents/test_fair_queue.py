@@ -114,6 +114,10 @@ async def test_work_that_pauses_lets_others_run() -> None:
     await eventually(lambda: "e0" in works.running)
     goes_on.set()
     await eventually(lambda: works.queue.num_running == 1)
+    for name in "fghi":
+        works.add(f"{name}0")
+    await settled()
+    assert works.queue.num_running == MAX_RUNNING
     await works.queue.cancel_all()
 
 
