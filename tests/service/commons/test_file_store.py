@@ -183,6 +183,26 @@ async def test_dropping_many_files_takes_linear_time_and_leaves_the_disk_to_a_th
     assert max(reads[str(name)] for name in names) <= 5
 
 
+async def test_a_file_whose_record_cannot_be_written_is_not_taken(tmp_path: Path) -> None:
+    """A restart would forget it."""
+    store = store_in(tmp_path / "missing", 10**6, [0.0], max_files=2)
+    for file in (sent(), sent(), sent()):
+        assert await store.add(file) == "unwritten"
+        assert await has(store, file.name) == [False]
+
+
+async def test_what_is_told_of_a_file_that_is_gone_changes_nothing(tmp_path: Path) -> None:
+    """Who works on it does not know yet."""
+    store, file = store_in(tmp_path, 10**6, [0.0]), sent()
+    await store.add(file)
+    store.remove(file.name)
+    store.progress(file.name, 1, 2)
+    assert not await store.keep(file.name, 7)
+    await store.finish(file.name, "en")
+    store.fail(file.name, *FILE_LOST)
+    assert await has(store, file.name) == [False]
+
+
 async def test_a_client_cannot_take_all_the_room(tmp_path: Path) -> None:
     """Neither by the number of its files nor by their bytes, and none is accepted beyond all."""
     for size, max_files in ((0, 8), (100_000 - ENTRY_BYTES, 100)):
