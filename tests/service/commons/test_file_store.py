@@ -191,6 +191,17 @@ async def test_a_file_whose_record_cannot_be_written_is_not_taken(tmp_path: Path
         assert await has(store, file.name) == [False]
 
 
+async def test_a_translation_without_room_is_not_kept_and_costs_nobody_another(
+    tmp_path: Path,
+) -> None:
+    store = store_in(tmp_path, 4 * ENTRY_BYTES, [0.0])
+    name = await translated(store, 7)
+    assert name is not None
+    for client in ("address/1", "address/2"):
+        assert await translated(store, 5 * ENTRY_BYTES, client) is None
+        assert await has(store, name) == [True]
+
+
 async def test_what_is_told_of_a_file_that_is_gone_changes_nothing(tmp_path: Path) -> None:
     """Who works on it does not know yet."""
     store, file = store_in(tmp_path, 10**6, [0.0]), sent()
