@@ -48,7 +48,7 @@ class EngineProcesses:
         self, peer: Peer, connected: socket.socket, ended: Callable[[Peer], None]
     ) -> None:
         """Work with the process at the other end of this socket until it ends, which calls
-        `ended`, if it was the last of its name."""
+        `ended`."""
         change = functools.partial(self._change, peer, ended)
         await EngineProcess(change).connect(connected)
 
