@@ -202,16 +202,27 @@ async def test_a_translation_without_room_is_not_kept_and_costs_nobody_another(
         assert await has(store, name) == [True]
 
 
-async def test_what_is_told_of_a_file_that_is_gone_changes_nothing(tmp_path: Path) -> None:
-    """Who works on it does not know yet."""
-    store, file = store_in(tmp_path, 10**6, [0.0]), sent()
-    await store.add(file)
-    store.remove(file.name)
-    store.progress(file.name, 1, 2)
-    assert not await store.keep(file.name, 7)
-    await store.finish(file.name, "en")
-    store.fail(file.name, *FILE_LOST)
-    assert await has(store, file.name) == [False]
+@pytest.mark.parametrize("is_removed", [True, False])
+async def test_news_of_a_file_that_is_gone_or_has_ended_change_nothing(
+    tmp_path: Path, is_removed: bool
+) -> None:
+    """Who works on it, or removes it too, does not know yet."""
+    store, spool = store_in(tmp_path, 10**6, [0.0]), Spool(tmp_path)
+    name = await translated(store, 7)
+    assert name is not None
+    spool.write_translated(name, b"Ein Tag")
+    if is_removed:
+        store.remove(name)
+    before = await store.find(name)
+    store.progress(name, 1, 2)
+    assert not await store.keep(name, 9)
+    store.fail(name, *FILE_LOST)
+    await store.finish(name, "de")
+    assert await store.find(name) == before
+    assert (tmp_path / f"{name}.translated").exists() is not is_removed
+    store.remove(name)
+    store.remove(name)
+    assert not list(tmp_path.iterdir())
 
 
 async def test_a_client_cannot_take_all_the_room(tmp_path: Path) -> None:
