@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from service.engine.sentence_engine import SUBMITTED_AT_ONCE, AwaitedRequest
+from service.engine.sentence_task import SentenceTask
 from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded, Draining, InvalidField, NotReady, Overloaded
 from service.observability.metrics import Metrics
@@ -137,6 +139,39 @@ async def test_an_engine_stops_though_it_cannot_be_rebuilt() -> None:
         await engine.translate([sentence("a")])
         with pytest.raises(NotReady):
             await engine.translate([sentence("b")])
+
+
+async def test_an_engine_that_dies_while_it_is_stopped_is_not_rebuilt() -> None:
+    async with held_engine() as (runner, engine):
+        runner.fail_next_step = runner.fail_release = True
+        asked = asyncio.create_task(engine.translate([sentence("a")]))
+        await eventually(runner.is_stepping.is_set)
+        (worker,) = engine._workers
+        worker.request_stop()
+        runner.gate.set()
+        assert (await asked)[0].error
+        await eventually(lambda: worker._thread is not None and not worker._thread.is_alive())
+
+
+async def test_an_engine_forgets_what_has_ended() -> None:
+    """Done, refused by its runner, over its time, or left by its client."""
+
+    def num_tasks() -> int:
+        gc.collect()
+        return sum(type(one) is SentenceTask for one in gc.get_objects())
+
+    before = num_tasks()
+    async with held_engine(max_slots=2) as (runner, engine):
+        given = [sentence("a" * 20), sentence("☠"), sentence("b")]
+        calls = [engine.translate(given), engine.translate(given, Ticket.issued("", 0.0))]
+        left = asyncio.create_task(engine.translate(given))
+        asked = [asyncio.create_task(call) for call in calls]
+        await eventually(runner.is_stepping.is_set)
+        left.cancel()
+        runner.gate.set()
+        await asyncio.gather(left, *asked, return_exceptions=True)
+        await engine.translate([sentence("c")])
+        await eventually(lambda: num_tasks() == before)
 
 
 async def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
