@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.service.fakes import FakeRunner, until
 from tests.service.http.clients import FIELDS, STREAM, last_message
 
 LABEL = re.compile(r'(\w+)="([^"]*)"')
+SERIES = re.compile(r'^dragoman_(\w+){model="fake"} (.+)$', re.MULTILINE)
 
 
 def label_values(client: TestClient) -> dict[str, set[str]]:
@@ -76,3 +78,20 @@ def test_gauges_show_how_full_the_batch_is(client: TestClient, runner: FakeRunne
     expected = {"workers": 1, "running": 1, "rows_used": 3, **sizes}
     for name, value in expected.items():
         assert f'dragoman_{name}{{model="fake"}} {value}.0' in exported
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_each_histogram_counts_what_it_is_of(
+    client: TestClient, runner: FakeRunner, beam_size: int
+) -> None:
+    answer = client.post("/translate", json={**FIELDS, "beam_size": beam_size, "details": True})
+    (text,) = answer.json()["details"]
+    num_target, num_steps = len(text["sentences"][0]["log_probs"]), runner.num_steps
+    found = dict(SERIES.findall(client.get("/metrics").text))
+    once = ("queue_wait_seconds", "encode_seconds", "time_to_first_token_seconds")
+    counts = {**dict.fromkeys(once, 1), "inter_token_seconds": num_steps - 1}
+    sums = {"source_tokens_per_sentence": 5, "target_tokens_per_sentence": num_target}
+    counts |= {"decode_step_seconds": num_steps, "step_rows": num_steps, **dict.fromkeys(sums, 1)}
+    sums["step_rows"] = num_steps * beam_size
+    assert {name: float(found[f"{name}_count"]) for name in counts} == counts
+    assert {name: float(found[f"{name}_sum"]) for name in sums} == sums
