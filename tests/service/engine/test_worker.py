@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import random
 import threading
+import weakref
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
@@ -21,6 +23,7 @@ from service.engine.worker import NICENESS, Worker
 from service.errors import DeadlineExceeded, NotReady
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
+    LIMITS,
     FakeRunner,
     FakeTokenizer,
     emptied,
@@ -119,9 +122,9 @@ async def test_workers_of_different_engines_share_the_cores_too() -> None:
 
 
 async def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
-    """Until it is rebuilt. Clients that leave do not put that off, though each worker hears of
-    them."""
-    broken = FakeRunner()
+    """Until it is rebuilt; it takes no share of the cores. Clients that leave do not put that off,
+    though each worker hears of them."""
+    broken, busy_workers = FakeRunner(), set[Worker]()
     broken.fail_next_step = broken.fail_release = True
     attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
 
@@ -131,9 +134,10 @@ async def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_o
             raise RuntimeError("out of memory")
         return runner
 
-    async with engine_of(make_runner, FakeRunner()) as engine:
+    async with engine_of(make_runner, FakeRunner(), busy_workers=busy_workers) as engine:
         outcomes = await engine.translate([sentence("aa"), sentence("b")])
         assert [outcome.error is None for outcome in outcomes] == [False, True]
+        assert engine._workers[0] not in busy_workers
         while attempts:
             assert engine.is_ready
             assert texts_of(await engine.translate([sentence("c"), sentence("d")])) == ["C", "D"]
@@ -170,6 +174,26 @@ async def test_a_worker_that_does_not_run_takes_nothing_and_leaves_no_trace() ->
         with pytest.raises(NotReady):
             await engine.translate([sentence("a"), sentence("b")])
         assert (engine.num_waiting, engine.admission.num_tokens) == (0, 0)
+
+
+async def test_an_engine_that_has_stopped_lets_its_runners_go_at_once() -> None:
+    """Not when garbage is collected: another model may wait for the memory."""
+    made = list[weakref.ref[FakeRunner]]()
+
+    def make_runner() -> FakeRunner:
+        runner = FakeRunner()
+        made.append(weakref.ref(runner))
+        return runner
+
+    engine = Engine([make_runner] * 2, Metrics().of_model("fake"), LIMITS)
+    engine.start()
+    await engine.translate([sentence("a"), sentence("b")])
+    gc.disable()
+    try:
+        await asyncio.to_thread(engine.stop)
+        assert [runner() for runner in made] == [None, None]
+    finally:
+        gc.enable()
 
 
 def niceness_of_this_thread() -> int:
