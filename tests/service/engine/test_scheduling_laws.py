@@ -53,6 +53,17 @@ def test_short_work_has_a_bounded_slowdown_at_any_load(load: float) -> None:
     assert percentile(slowdowns(first_come, 10), 99) > 1.5 * percentile(slowdowns(served, 10), 99)
 
 
+def test_a_running_sentence_of_a_document_becomes_as_urgent_as_who_joins_it() -> None:
+    simulation = Simulation(Policy())
+    document, short = (simulation.add(Arrival(0.0, [10] * n, [10] * n)) for n in (50, 1))
+    simulation.batch_loop.step(1)
+    running = [task for task in document if task.handle is not None]
+    assert running[0].level > short[0].level
+    running[0].request_work = short[0].request_work
+    simulation.batch_loop.renew(running[0])
+    assert [task.level for task in running[:2]] == [short[0].level, document[-1].level]
+
+
 def test_a_short_sentence_among_clients_of_long_ones_takes_a_few_times_its_time_alone() -> None:
     """The case of the targets: long texts are always there, more than a batch takes."""
     long = [Arrival(0.0, [25] * 4, [28] * 4) for _ in range(400)]
