@@ -17,7 +17,7 @@ from model.decoding.sentence import SourceSentence
 from service.engine import sentence_engine
 from service.engine.engine import Engine
 from service.engine.sentence_engine import NO_ROOM, Room
-from service.engine.sentence_task import EngineRequest
+from service.engine.sentence_task import EngineRequest, SentenceOutcome
 from service.engine.ticket import NO_TICKET, Ticket
 from service.errors import NotReady, Overloaded, ServiceError
 from service.processes.engine_server import EngineServer
@@ -86,6 +86,8 @@ async def test_a_document_uses_every_process_and_its_results_are_in_order() -> N
         two.open_gates()
         assert texts_of(await document) == [f"{number:03}" for number in range(100)]
         assert [process.load for process in two.processes] == [0, 0]
+        front_ends = [front_end for server in two.servers for front_end in server._front_ends]
+        assert [len(front_end._requests) for front_end in front_ends] == [0, 0]
 
 
 @pytest.mark.parametrize("room", [Room(0, 0), Room(1, 1), Room(6, 11), Room(7, 12)])
@@ -120,6 +122,36 @@ async def test_what_a_dead_process_worked_for_fails_and_the_rest_goes_on() -> No
         two.both.renew()
         assert texts_of(await two.both.translate(different(9))) == [f"{i:03}" for i in range(9)]
         await emptied(two.engines[0])
+
+
+async def test_who_waits_for_room_when_a_process_ends_waits_no_more() -> None:
+    async with pair() as two:
+        engine = RemoteEngine("fake", two.processes[0].sizes["fake"], two.processes[:1])
+
+        async def streamed() -> list[SentenceOutcome]:
+            async with engine.stream(different(3)) as updates:
+                return [update.outcome async for update in updates if update.outcome]
+
+        asked = asyncio.create_task(streamed())
+        await asyncio.sleep(0)
+        two.processes[0].close()
+        async with asyncio.timeout(20):
+            assert [type(outcome.error) for outcome in await asked] == [NotReady] * 3
+        assert two.processes[0].load == 0
+
+
+async def test_what_a_front_end_wanted_that_has_ended_is_computed_no_further() -> None:
+    async with pair(is_held=True) as two:
+        asked = asyncio.create_task(two.both.translate([sentence("a" * 40)] * 20))
+        await eventually(lambda: all(runner.is_stepping.is_set() for runner in two.runners))
+        for process in two.processes:
+            process.close()
+        assert {type(outcome.error) for outcome in await asked} == {NotReady}
+        await eventually(lambda: not any(server._front_ends for server in two.servers))
+        two.open_gates()
+        for engine in two.engines:
+            await emptied(engine)
+        assert max(runner.num_steps for runner in two.runners) <= 2
 
 
 async def test_without_any_process_nothing_waits() -> None:
