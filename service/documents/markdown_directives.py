@@ -67,7 +67,8 @@ def _end(state: StateBlock, fence: str, first: int, last: int) -> int:
     """The line that ends what this fence begins."""
     for number in range(first, last):
         text = state.src[slice(*_line(state, number))].rstrip()
-        if text.startswith(fence) and not text.strip(fence[0]):
+        is_fence = text.startswith(fence) and not text.strip(fence[0])
+        if is_fence and not state.is_code_block(number):
             return number
     return last
 

@@ -140,6 +140,8 @@ class BlockText:
             self.inline.close()
             if marks[number + 1 : number + 2] and _is_beside(mark, marks[number + 1]):
                 self.inline.stop("")
+        elif mark.kind is not Kind.OTHER:
+            self._add_piece(self.inline.single, MarkOrText(written, "code", mark.name))
         elif mark.name == "text_special" and (escape := _ESCAPED.fullmatch(written)):
             self.inline.char(escape[1], written)
         elif mark.name == "text_special":
@@ -196,9 +198,7 @@ class BlockText:
         self._add_stop(rest[position:], "image")
 
     def _add_stop(self, written: str, name: str) -> None:
-        piece = MarkOrText(written, "code", name)
-        self._ends[len(self.inline.spellings)] = (piece, piece)
-        self.inline.stop(written)
+        self._add_piece(self.inline.stop, MarkOrText(written, "code", name))
 
     def _add_break(self, mark: Mark) -> None:
         """Add a line end: after a title or a picture one that stays, and beside lines of tags."""
@@ -214,21 +214,19 @@ class BlockText:
         """Add a space of another kind, which reads as a space, with the spaces around."""
         start, end = (" " * (self._text[at : at + 1] == " ") for at in (mark.start - 1, mark.end))
         self.inline.add(" ")
-        self._add_code(f"{start}{self._text[mark.start : mark.end]}{end}", mark.name)
+        written = f"{start}{self._text[mark.start : mark.end]}{end}"
+        self._add_piece(self.inline.single, MarkOrText(written, "space"))
 
     def _add_code(self, written: str, name: str) -> None:
-        number = len(self.inline.spellings)
         if name in _BREAKS:
-            self.inline.stop(written.strip() + self._breaks[self._line])
-        elif name in _WORDS:
-            self.inline.word(written)
+            self._add_stop(written.strip() + self._breaks[self._line], name)
         else:
-            self.inline.single(written)
-        written = self.inline.spellings[number].written
-        piece = (
-            MarkOrText(written, "space") if name == "space" else MarkOrText(written, "code", name)
-        )
-        self._ends[number] = (piece, piece)
+            add = self.inline.word if name in _WORDS else self.inline.single
+            self._add_piece(add, MarkOrText(written, "code", name))
+
+    def _add_piece(self, add: Callable[[str], None], piece: MarkOrText) -> None:
+        self._ends[len(self.inline.spellings)] = (piece, piece)
+        add(piece.written)
 
     def _open(self, written: str, opening: Mark, closing: Mark) -> None:
         end = self._closing(opening, closing)
@@ -287,7 +285,8 @@ def _with_attributes(marks: Sequence[Mark]) -> list[Mark]:
     done: list[Mark] = []
     for mark in marks:
         is_behind = done and done[-1].end == mark.start and done[-1].name not in _SPACES
-        if mark.name in ("attributes", "comment") and is_behind:
+        is_added = mark.kind is Kind.OTHER and mark.name in ("attributes", "comment")
+        if is_added and is_behind:
             done[-1] = done[-1]._replace(end=mark.end)
         else:
             done.append(mark)

@@ -255,3 +255,15 @@ def test_a_note_within_a_sentence_is_a_text_of_its_own() -> None:
         parsed.write(texts).decode() for texts in ([capitals(outer), note], [outer, coded("X")])
     ]
     assert done == ["ONE^[two *three*] FOUR.\n", "One^[X] four.\n"]
+
+
+@pytest.mark.parametrize("name", ["Note", "Image", "Space", "Comment", "Attributes"])
+@pytest.mark.parametrize("source", ["one *two*\n</{}>\n", "one *two*<{} a=b /> three\n"])
+def test_an_element_named_as_a_mark_is_as_any_other(name: str, source: str) -> None:
+    done, other = (translated("a.md", source.format(one).encode()) for one in (name, "X"))
+    assert done == other.replace(b"X", name.encode())
+
+
+def test_the_fence_of_a_directive_ends_where_it_is_no_code() -> None:
+    source = "```{note}\none\n\n    ```\n    two\n    ```\n\nthree\n```\nfour\n"
+    assert texts_of("a.md", source.encode()) == ["one", "three", "four"]
