@@ -48,6 +48,10 @@ _AFTER_TEXT = regex.compile(
 """What makes `[text]` more than brackets: attributes, an address with a template, or the name of a
 definition elsewhere."""
 _WORD = regex.compile(r"[A-Za-z\d_]")
+_NO_FORMULA = regex.compile(
+    r"\$(?:[^$`]*+(?:`++[^$`]*+`++[^$`]*+)*+`++[^$`]*+|[^$\[\]]*+\]\([^$)]*+)\$"
+)
+"""A dollar whose next one is inside code or the address of a link."""
 _NOTE = regex.compile(
     r"(?:(?:!!!|\?\?\?\+?)[ \t]*+[\w -]++|===[!+]?[ \t]++(?=\"))(?:\"(?P<title>[^\n]*)\")?[ \t]*+"
 )
@@ -102,6 +106,7 @@ def add_extensions(parser: MarkdownIt) -> None:
         parser.inline.add_terminator_char(char)
     for name, pattern in _KEPT.items():
         parser.inline.ruler.before("escape", name, functools.partial(_kept, name, pattern))
+    parser.inline.ruler.before("math_inline", "dollar", _dollar)
     parser.inline.ruler.before("link", "pair", _pair)
     parser.inline.ruler.after("link", "bracketed", _bracketed)
     for block, rule in (("verbatim", _verbatim), ("line", _line)):
@@ -117,6 +122,16 @@ def _kept(name: str, pattern: regex.Pattern[str], state: StateInline, silent: bo
     if not silent:
         state.push(name, "", 0)
     state.pos = found.end()
+    return True
+
+
+def _dollar(state: StateInline, silent: bool) -> bool:
+    """A dollar that is a character of the text, such as that of `$HOME`."""
+    if not _NO_FORMULA.match(state.src, state.pos):
+        return False
+    if not silent:
+        state.pending += "$"
+    state.pos += 1
     return True
 
 

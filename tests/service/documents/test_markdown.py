@@ -35,6 +35,8 @@ PARTS = {
     "note[^1] here[^2](one two) [^a](b)": "NOTE[^1] HERE[^2](ONE TWO) [^A](b)",
     "a <!-- comment --> b": "A <!-- comment --> B",
     "a $x_i^2$ b costs $5 and $6": "A $x_i^2$ B COSTS $5 AND $6",
+    "set *$HOME/a*, `$B` and $x$ now": "SET *$HOME/A*, `$B` AND $x$ NOW",
+    "see [$a]($b#$a), $`c`$ now": "SEE [$A]($b#$a), $`c`$ NOW",
     "see [[a page]] and [[a page|the *text*]]": "SEE [[a page]] AND [[a page|THE *TEXT*]]",
     "an ![[old file.png]] here": "AN ![[old file.png]] HERE",
     "a [[b]](u) c": "A [[B]](u) C",
