@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model.decoding.sentence_limits import SentenceLimits
+from service.translation.alignment import AlignmentLink
 from service.translation.sentence.sentence_part import SentencePart
 from service.translation.sentence.stages import Draft, leave
 from tests.service.translation.sentence.test_stages import prepared
@@ -34,6 +35,14 @@ def test_a_part_has_no_capital_and_no_full_stop_of_its_own(
     assert inner.leave(Draft(translation)).text == read
     whole = SentencePart(part, begins=True, ends=True, target=target)
     assert whole.leave(Draft(translation)).text == translation
+
+
+@pytest.mark.parametrize("translation", ["They are etc.", "，很大。", "and, so"])
+def test_no_link_of_a_part_is_to_nothing(translation: str) -> None:
+    part = SentencePart("它们很大", begins=False, ends=False, target="en")
+    links = [AlignmentLink(0, 1, at, at + 1, 1.0) for at in range(len(translation))]
+    draft = part.leave(Draft(translation, links))
+    assert all(0 <= start < end <= len(draft.text) for _, _, start, end, _ in draft.links)
 
 
 def test_a_part_in_capitals_keeps_them() -> None:
