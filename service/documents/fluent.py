@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import regex
 from fluent.syntax import FluentParser, ast
 
 from service.documents.inline import InlineText
 from service.documents.segments import (
+    Edit,
     FileOptions,
     Place,
     Segment,
@@ -25,15 +28,20 @@ _SIMPLE = regex.compile(r"\{\s*+[$-]?[\w.-]++\s*+\}")
 _SPACES = regex.compile(r"(?:\{\x20*+\"\x20*+\"\x20*+\}\x20*+)++")
 """What keeps spaces at the beginning of a text."""
 _LINE_END = regex.compile(r"[ \t]*+\n[ \t]*+")
+_MOST_VARIANTS = 12
+"""Of a selection with text beside it, which each gets."""
 _BRACE, _MARK = regex.compile(r"[{}]"), regex.compile(r"^[.*\[]", regex.MULTILINE)
+
+_Elements: TypeAlias = Sequence[ast.TextElement | ast.Placeable]
+_Around: TypeAlias = tuple[_Elements, _Elements]
 
 
 def parse(content: bytes, options: FileOptions) -> TextFile:
-    """Messages and their attributes, but for keys of keyboards. Terms, which are names, stay. So do
-    texts around a selection: each of its variants would need a text of its own."""
+    """Messages and their attributes, but for keys of keyboards. Terms, which are names, stay. The
+    texts around a selection become a part of each variant."""
     decoded = decode_unicode(content)
     text = decoded.text
-    places: list[Place] = []
+    found: list[Place | Edit] = []
     for entry in FluentParser(with_spans=True).parse(text).body:
         if isinstance(entry, ast.Junk):
             start, _ = _span(entry)
@@ -41,23 +49,43 @@ def parse(content: bytes, options: FileOptions) -> TextFile:
         if isinstance(entry, ast.Message):
             named = (one for one in entry.attributes if not one.id.name.endswith("key"))
             for pattern in (entry.value, *(one.value for one in named)):
-                places += _places(text, pattern)
-    return TextFile(decoded, places)
+                found += _places(text, pattern.elements if pattern else [])
+    places = [one for one in found if isinstance(one, Place)]
+    return TextFile(decoded, places, [one for one in found if isinstance(one, Edit)])
+
+
+def _ends(elements: _Elements) -> tuple[int, int]:
+    return _span(elements[0])[0], _span(elements[-1])[1]
 
 
 def _span(node: ast.SyntaxNode) -> tuple[int, int]:
     return (node.span.start, node.span.end) if node.span else (0, 0)
 
 
-def _places(text: str, pattern: ast.Pattern | None) -> Iterator[Place]:
-    """The places of a pattern: of all variants if it is a selection."""
-    elements = pattern.elements if pattern else []
-    selections = [one for one in map(_selection, elements) if one]
-    if len(elements) == len(selections) == 1:
-        for variant in selections[0].variants:
-            yield from _places(text, variant.value)
-    elif elements and not selections:
-        yield from _text_place(text, elements)
+def _places(text: str, elements: _Elements, around: _Around = ((), ())) -> Iterator[Place | Edit]:
+    """The places of a pattern with the texts `around` it: of all variants if it is a selection,
+    into which the texts beside it are moved. A pattern with several selections stays."""
+    chosen = [number for number, one in enumerate(elements) if _selection(one)]
+    if not chosen and elements:
+        yield from _text_place(text, elements, around)
+    elif len(elements) == 1 or (chosen and _num_texts(elements) <= _MOST_VARIANTS):
+        before, after = elements[: chosen[0]], elements[chosen[0] + 1 :]
+        yield from (Edit(*_ends(part), "") for part in (before, after) if part)
+        beside = (*around[0], *before), (*after, *around[1])
+        for variant in _variants(elements[chosen[0]]):
+            yield from _places(text, variant, beside)
+
+
+def _num_texts(elements: _Elements) -> float:
+    """How many texts a pattern chooses from; infinite if it has selections beside each other."""
+    if sum(1 for one in elements if _selection(one)) > 1:
+        return math.inf
+    return sum(_num_texts(variant) for one in elements for variant in _variants(one)) or 1
+
+
+def _variants(element: ast.TextElement | ast.Placeable) -> list[_Elements]:
+    selection = _selection(element)
+    return [variant.value.elements for variant in selection.variants] if selection else []
 
 
 def _selection(element: ast.TextElement | ast.Placeable) -> ast.SelectExpression | None:
@@ -65,26 +93,27 @@ def _selection(element: ast.TextElement | ast.Placeable) -> ast.SelectExpression
     return expression if isinstance(expression, ast.SelectExpression) else None
 
 
-def _text_place(text: str, elements: Sequence[ast.TextElement | ast.Placeable]) -> Iterator[Place]:
+def _text_place(text: str, elements: _Elements, around: _Around) -> Iterator[Place]:
     """The place of a text whose placeables are kept, if it has words."""
     inline, placeables = InlineText(_escaped), []
-    (start, _), (_, end) = _span(elements[0]), _span(elements[-1])
-    if spaces := _SPACES.match(text, start, end):
-        start = spaces.end()
-    for element in elements:
+    (start, end), is_moved, begin = _ends(elements), any(around), 0
+    if not is_moved and (spaces := _SPACES.match(text, start, end)):
+        start = begin = spaces.end()
+    for element in (*around[0], *elements, *around[1]):
         first, last = _span(element)
         if isinstance(element, ast.TextElement):
-            inline.add(_LINE_END.sub("\n", element.value[max(0, start - first) :]))
-        elif last > start:
+            inline.add(_LINE_END.sub("\n", element.value[max(0, begin - first) :]))
+        elif last > begin:
             placeables.append(text[first:last])
             inline.word(text[first:last])
     coded = inline.text
-    if inline.has_letters and is_worded(coded.read()):
+    if is_moved or (inline.has_letters and is_worded(coded.read())):
         is_simple = all(map(_SIMPLE.fullmatch, placeables))
         segment = Segment(coded.read(), "auto", "nonewlines") if is_simple else Segment(coded)
         before = text[text.rfind("\n", 0, start) + 1 : start]
         line_end = "\r\n" if "\r\n" in text else "\n"
-        yield Place(start, end, segment, _Spelling(inline, tuple(placeables), before, line_end))
+        spelling = _Spelling(inline, tuple(placeables), before, line_end)
+        yield Place(start, end, segment, spelling, is_filled=is_moved)
 
 
 def _escaped(text: str) -> str:

@@ -38,12 +38,12 @@ def test_messages_attributes_and_variants_are_translated() -> None:
         "Open the file",
         "One file",
         "{ $n } files",
+        "It has { $n } files today",
     ]
     done = translated("a.ftl", FLUENT.replace(b"\n", b"\r\n"))
     assert (
         f"THE FIRST LINE\r\n    AND THE SECOND.\r\n\r\n    ANOTHER {NUMBER} LINE." in done.decode()
     )
-    assert done.endswith(b"today = It has { $n ->\r\n   *[other] { $n } files\r\n} today\r\n")
     assert b".accesskey = O\r\n" in done
     before, after = (FluentParser().parse(one.decode()).body for one in (FLUENT, done))
     assert [type(one) for one in after] == [type(one) for one in before]
@@ -93,3 +93,44 @@ def test_placeables_of_a_translation_are_no_text() -> None:
 def test_what_is_no_fluent_is_refused(content: bytes, line: int) -> None:
     with pytest.raises(InvalidDocument, match=f"Fluent: line {line}"):
         parse_file(content, "a.ftl", OPTIONS)
+
+
+INNER = "[few] { $o ->\n *[x] a { $p ->\n *[y] b\n }\n [z] c\n } d"
+
+
+@pytest.mark.parametrize("variants", ["[one] a b\n *[other] c", f"{INNER}\n *[other] e"])
+@pytest.mark.parametrize("around", ["{}", "one {}", "{} two", "one\n {} two\n three"])
+def test_texts_around_a_selection_become_a_part_of_each_variant(variants: str, around: str) -> None:
+    content = f"a =\n {around}\n".format("{ $n ->\n " + variants + "\n }")
+    before, after = (
+        _choices(one) for one in (content.encode(), translated("a.ftl", content.encode()))
+    )
+    assert after == [text.upper() for text in before]
+
+
+SELECTION = "{ $n ->\n *[x] two\n }"
+LARGE = "{ $n ->" + "\n [x] a" * 12 + "\n *[y] b\n }"
+
+
+@pytest.mark.parametrize("text", [f"{SELECTION} and {SELECTION}", f"one {LARGE}"])
+def test_texts_with_several_selections_or_a_large_one_stay(text: str) -> None:
+    content = f"a = {text}\nb = c\n".encode()
+    assert translated("a.ftl", content) == content.replace(b"b = c", b"b = C")
+
+
+def _choices(content: bytes) -> list[str]:
+    """All texts of a message, of which one is chosen."""
+    (message,) = FluentParser().parse(content.decode()).body
+    assert isinstance(message, ast.Message)
+    assert message.value
+    return [" ".join(text.split()) for text in _chosen(message.value)]
+
+
+def _chosen(pattern: ast.Pattern) -> list[str]:
+    texts = [""]
+    for element in pattern.elements:
+        inner = element.expression if isinstance(element, ast.Placeable) else None
+        variants = inner.variants if isinstance(inner, ast.SelectExpression) else []
+        found = [text for one in variants for text in _chosen(one.value)] or [element.value]
+        texts = [before + text for before in texts for text in found]
+    return texts
