@@ -61,9 +61,11 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f"})
 _JSON_TOKEN = regex.compile(r'"(?:[^"\\]++|\\[\s\S])*+(?:"|\\?\Z)(?P<key>\s*+:)?|[\[\]{},]')
 _SURROGATE, _MAX_DEPTH = regex.compile(r"[\ud800-\udfff]"), 500
-_FORM = regex.compile(r"[^|]++")
+_FORM = regex.compile(r"(?P<text>[^|]++)")
+_COUNTED_FORM = regex.compile(r"(?:(?:\{\d++\}|\[[\d,*]++\])[ ]?+)?(?P<text>[^|]++)")
+"""A form behind the numbers that it is for, as in `{0} None|[1,*] Some books`."""
 _FORMS = regex.compile(r"(?=.*\s)[^|]*+(?<!\s)(?:\|(?=[\p{Lu}\[{:%])[^|]++(?<!\s))++", regex.DOTALL)
-"""Forms of a plural as Laravel writes them: `{0} None|[1,*] Some books`."""
+"""Forms of a plural as Laravel writes them."""
 _STEM_FORMS = regex.compile(r"(?P<stem>\p{L}{2})\p{L}*+(?:\|(?P=stem)\p{L}*+)++")
 """Forms of one word as Vue writes them: `day|days`."""
 _ARB_LOCALE = regex.compile(r'"@@locale"\s*+:\s*+"(?P<code>[^"\\]*+)"')
@@ -199,9 +201,10 @@ def _json_places(
     if not (_FORMS.fullmatch(value) or _STEM_FORMS.fullmatch(value)):
         yield Place(start, end, Segment(with_whole_sentences(value)), spelling)
         return
-    for form in _FORM.finditer(text, start + 1, end - 1):
-        read = json.loads(f'"{form.group()}"')
-        yield Place(*form.span(), Segment(read), lambda written: spelling(written)[1:-1])
+    pattern = _COUNTED_FORM if "|[" in value else _FORM
+    for form in pattern.finditer(text, start + 1, end - 1):
+        read = json.loads(f'"{form["text"]}"')
+        yield Place(*form.span("text"), Segment(read), lambda written: spelling(written)[1:-1])
 
 
 def parse_arb(content: bytes, options: FileOptions) -> TextFile:

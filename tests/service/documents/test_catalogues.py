@@ -207,7 +207,8 @@ def test_a_choice_within_a_sentence_becomes_one_of_sentences(value: str, text: s
     ("value", "texts"),
     [
         ('One "a"|Many b', ['One "a"', "Many b"]),
-        ("{0} no a|[1,*] :n b", ["{0} no a", "[1,*] :n b"]),
+        ("{0} no a|[1,*] :n b", ["no a", ":n b"]),
+        ("{0} is a|{0} are b", ["{0} is a", "{0} are b"]),
         (":n a|:n b", [":n a", ":n b"]),
         ("use a|b here", ["use a|b here"]),
         ("days|day|days", ["days", "day", "days"]),
