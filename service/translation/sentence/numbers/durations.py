@@ -1,5 +1,5 @@
-"""English hours and minutes in letters, as 2h 30m and 1 hr, and German ones in an adjective, as
-5-stündig: networks take the m for metres, lose the hr, and make years of wöchig."""
+"""English hours and minutes in letters, as 2h 30m, 24h and 1 hr, and German ones in an adjective, as
+5-stündig: networks take the m for metres, lose the hour, and make years of wöchig."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from service.translation.sentence.replaced import Replacement
 
 _DURATION = regex.compile(
     r"(?<![\p{L}\d.,:/-])(?P<hours>[0-9]{1,3})(?:"
-    r"\s?(?:h|hrs?\.?)\s?(?P<minutes>[0-9]{1,2})\s?(?:m|mins?)|\s?hrs?(?:\.(?=\W*+\w))?)(?![\p{L}\d'’/-])"
+    r"\s?(?:h|hrs?\.?)\s?(?P<minutes>[0-9]{1,2})\s?(?:m|mins?)|\s?hrs?(?:\.(?=\W*+\w))?|h)"
+    r"(?![\p{L}\d'’/-])"
 )
 _UNITS = {"stünd": "Stunden", "wöch": "Wochen"}
 """Networks know days, months and minutes."""

@@ -70,6 +70,7 @@ def test_a_time_in_words_is_the_same_in_digits(language: str) -> None:
             "2h 30m, 1h20m, 1 hr 1 min. 5hrs",
             "2 hours 30 minutes, 1 hour 20 minutes, 1 hour 1 minute. 5 hours",
         ),
+        ("en", "8h ago, the 24h race, 1h", "8 hours ago, the 24 hours race, 1 hour"),
         ("en", "h2 30m, 2h/d, 3 h, 100hr-run, 4:30h 20m", None),
         ("en", "two and a half hours, 10 and a half", "2.5 hours, 10.5"),
         ("en", "one and a half million, a year and a half", "1.5 million, a year and a half"),
