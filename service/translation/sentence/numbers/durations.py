@@ -1,5 +1,5 @@
-"""English hours and minutes in letters, as 2h 30m, 24h and 1 hr, and German ones in an adjective, as
-5-stündig: networks take the m for metres, lose the hour, and make years of wöchig."""
+"""English hours and minutes in letters, as 2h 30m, 24h and 1 hr, and German ones in an adjective,
+as 5-stündig: networks take the m for metres, lose the hour, and make years of wöchig."""
 
 from __future__ import annotations
 
