@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import regex
 
-PieceKind = Literal["text", "code", "space", "open", "close"]
+PieceKind = Literal["text", "code", "note", "space", "open", "close"]
 _MIRRORED: Mapping[PieceKind, PieceKind] = {"open": "close", "close": "open"}
 _MOVABLE = ".,:;!?…-–—。，、；：！？· \t"
 """Punctuation that reads as well after an emphasis as in it."""
@@ -25,8 +25,8 @@ _MARKS = regex.compile(r"[*_~=`<\[\]]|!\Z|\\(?=[!-/:-@\[-`{-~])")
 
 class MarkOrText(NamedTuple):
     """A part of a block as it is written. `open` and `close` are marks of emphasis, a `space`
-    stands for the spaces beside it. `name`: of what a parser finds there; `is_bare`: what the
-    source emphasises has no punctuation at this end."""
+    stands for the spaces beside it, a `note` touches the word before it. `name`: of what a parser
+    finds there; `is_bare`: what the source emphasises has no punctuation at this end."""
 
     written: str
     kind: PieceKind = "text"
@@ -69,9 +69,11 @@ def _mirrored(pieces: Iterable[MarkOrText]) -> list[MarkOrText]:
 
 
 def _apart(pieces: Iterable[MarkOrText]) -> list[MarkOrText]:
-    """With a space between two spans of code, which would be one."""
+    """With a space between two spans of code, which would be one, and none before a note."""
     done: list[MarkOrText] = []
     for piece in pieces:
+        if piece.kind == "note" and done and done[-1].kind == "text":
+            done += _texts(done.pop().written.rstrip(" "))
         if done and done[-1].kind == piece.kind == "code":
             is_joined = done[-1].written.endswith("`") and piece.written.startswith("`")
             done += [MarkOrText(" ")] * is_joined

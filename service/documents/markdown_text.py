@@ -153,6 +153,8 @@ class BlockText:
         elif mark.name == "note" and (lines := self._locate(_inside(mark))):
             self.notes.append(_inside(mark))
             self._add_code(f"^{inner(lines[0].start - 1, lines[-1].end)}]", mark.name)
+        elif mark.name == "footnote" and self._text[mark.start - 1 : mark.start].strip():
+            self._add_piece(self.inline.single, MarkOrText(written, "note", mark.name))
         elif mark.name == "image" and self._is_alone(mark):
             self._add_picture(written)
         else:

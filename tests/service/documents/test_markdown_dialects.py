@@ -267,3 +267,12 @@ def test_an_element_named_as_a_mark_is_as_any_other(name: str, source: str) -> N
 def test_the_fence_of_a_directive_ends_where_it_is_no_code() -> None:
     source = "```{note}\none\n\n    ```\n    two\n    ```\n\nthree\n```\nfour\n"
     assert texts_of("a.md", source.encode()) == ["one", "three", "four"]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"), [("一[^1]，二\n", "a[^1], b\n"), ("a [^1] b", "a [^1] b")]
+)
+def test_the_mark_of_a_note_touches_the_word_that_it_touched(source: str, expected: str) -> None:
+    parsed = parse_file(source.encode(), "a.md", OPTIONS)
+    done = "a <0/>, b" if "，" in source else "a <0/> b"
+    assert parsed.write([coded(done)]).decode() == expected
