@@ -104,7 +104,7 @@ class _Flows:
         elif part.kind == "word" and has_word(part.text):
             flow.add_kept(part, part.text)
         elif part.kind == "open" and (end := self._note_until(index)):
-            flow.add_tag(self._parts[index:end], index, None)
+            flow.add_tag(self._parts[index:end], index, None, is_note=True)
             return end
         elif part.kind == "single" and flow.takes_word(self._char_after(index + 1)):
             flow.add_kept(part, "")

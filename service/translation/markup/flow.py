@@ -55,13 +55,15 @@ class Tag(NamedTuple):
     """A tag before the character at `offset` of its flow.
 
     `written` has a flow for each attribute with text, between the strings around it. `number` is
-    unique in the source; `partner` is the number of the other tag of the pair, or None.
+    unique in the source; `partner` is the number of the other tag of the pair, or None. `is_note`:
+    it stays behind the word before it.
     """
 
     offset: int
     written: tuple[TextPart | Flow, ...]
     number: int
     partner: int | None = None
+    is_note: bool = False
 
     @property
     def is_opening(self) -> bool:
@@ -205,9 +207,14 @@ class FlowBuilder:
             self.add_unread(written)
 
     def add_tag(
-        self, written: tuple[TextPart | Flow, ...], number: int, partner: int | None
+        self,
+        written: tuple[TextPart | Flow, ...],
+        number: int,
+        partner: int | None,
+        *,
+        is_note: bool = False,
     ) -> None:
-        tag = Tag(self._length, written, number, partner)
+        tag = Tag(self._length, written, number, partner, is_note)
         if self._tags and self._is_next(self._tags[-1], tag):
             self.add_written(" ", "")
             tag = tag._replace(offset=self._length)

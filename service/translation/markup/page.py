@@ -122,7 +122,7 @@ class _Page:
             self._flow.add_tag((self._written(token),), index, None)
         elif token.kind is Kind.START and (end := self._symbol_until(index)):
             rest = self._source[token.end : self._tokens[end - 1].end]
-            self._flow.add_tag((*self._tag_parts(token), rest), index, None)
+            self._flow.add_tag((*self._tag_parts(token), rest), index, None, is_note=True)
             return end
         elif token.kind is Kind.START and token.name in READINGS:
             return self._add_reading(index)

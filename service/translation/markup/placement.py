@@ -32,12 +32,13 @@ Otherwise = Callable[[Span, Sequence[Span]], Span | None]
 class SentenceTag(NamedTuple):
     """A tag before the character at `offset` of the sentence. `partner` is the index of the other
     tag of its pair in the sentence. `opens` or `closes`: the partner is in a later or an earlier
-    sentence. Otherwise the tag stands by itself."""
+    sentence. Otherwise the tag stands by itself; one that `is_note` stays behind a word."""
 
     offset: int
     partner: int | None = None
     opens: bool = False
     closes: bool = False
+    is_note: bool = False
 
 
 class PlacedTag(NamedTuple):
@@ -58,6 +59,7 @@ class _Node:
     closing: int | None = None
     begins_before: bool = False
     ends_after: bool = False
+    is_note: bool = False
     children: list[_Node] = field(default_factory=list)
     target: Span = _NOWHERE
 
@@ -221,11 +223,12 @@ class Placement:
     def _point(self, node: _Node, parent: _Node, room: Span) -> int:
         """Where a tag by itself goes."""
         start, end = node.source.start, parent.source.end
-        if node.closing is None:
+        if node.closing is None and not node.is_note:
             start = self._word_start(start)
         marks = self._marks_before(start)
         start -= len(marks)
-        point = self._anchor(start, start if self._follows_word(start) else end)
+        follows = node.is_note or self._follows_word(start)
+        point = self._anchor(start, start if follows else end)
         if point is None:
             point = room.start if start <= parent.source.start else room.end
         if marks and self._target.startswith(marks, point):
@@ -365,5 +368,6 @@ def _build_tree(tags: Sequence[SentenceTag], length: int) -> _Node:
             node = opened.pop()
             node.source, node.closing = Span(node.source.start, tag.offset), index
         else:
-            opened[-1].children.append(_Node(Span(tag.offset, tag.offset), opening=index))
+            span = Span(tag.offset, tag.offset)
+            opened[-1].children.append(_Node(span, opening=index, is_note=tag.is_note))
     return root

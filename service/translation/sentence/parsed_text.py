@@ -277,7 +277,7 @@ def _relative(tags: Sequence[Tag], start: int) -> list[SentenceTag]:
         partner = None if tag.partner is None else indices.get(tag.partner)
         is_apart = tag.partner is not None and partner is None
         opens, closes = is_apart and tag.is_opening, is_apart and tag.is_closing
-        relative.append(SentenceTag(tag.offset - start, partner, opens, closes))
+        relative.append(SentenceTag(tag.offset - start, partner, opens, closes, tag.is_note))
     return relative
 
 

@@ -148,4 +148,6 @@ def test_a_translation_that_changes_nothing_gives_the_runs_back(texts: list[Code
 @pytest.mark.parametrize("number", ["1", "[12]"])
 def test_a_number_that_touches_a_word_is_a_marker(number: str, *, is_script: bool) -> None:
     text = CodedText.of(["the word", *paired([number], 1, is_script=is_script), " is"])
-    assert [flow.text for flow in coded_flows(text) if isinstance(flow, Flow)] == ["the word is"]
+    (flow,) = (flow for flow in coded_flows(text) if isinstance(flow, Flow))
+    assert flow.text == "the word is"
+    assert [tag.is_note for tag in flow.tags] == [True]

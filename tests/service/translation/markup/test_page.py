@@ -173,6 +173,12 @@ def test_flows_are_what_a_reader_sees_as_running_text(source: str, expected: lis
     assert [text.strip() for text in texts(source)] == expected
 
 
+def test_the_number_of_a_note_stays_behind_its_word() -> None:
+    source = "使用网络<sup>3</sup>来<b>看</b>词<a role='doc-noteref'>[1]</a>。"
+    (flow,) = (part for part in take_apart(source) if isinstance(part, Flow))
+    assert [tag.is_note for tag in flow.tags] == [True, False, False, True]
+
+
 @pytest.mark.parametrize(
     ("message", "expected"),
     [

@@ -169,3 +169,12 @@ def test_a_hundred_thousand_tags_around_one_word_are_placed() -> None:
     tags += [SentenceTag(1, depth - 1 - k) for k in range(depth)]
     places = place_tags(tags, "a", "x", [AlignmentLink(0, 1, 0, 1, 1.0)])
     assert [place.tag for place in places] == list(range(2 * depth))
+
+
+@pytest.mark.parametrize(("is_note", "offset"), [(True, 10), (False, 0)])
+def test_a_note_stays_behind_its_word_and_another_tag_before_the_next(
+    is_note: bool, offset: int
+) -> None:
+    links = [AlignmentLink(0, 1, 6, 10, 0.9), AlignmentLink(1, 2, 0, 5, 0.9)]
+    tags = [SentenceTag(1, is_note=is_note)]
+    assert place_tags(tags, "甲乙", "alpha beta", links) == [(offset, 0)]
