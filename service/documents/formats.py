@@ -99,6 +99,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".arb",), "catalogues.parse_arb", "application/json"),
         ((".yml", ".yaml"), "yaml_catalogues.parse", "application/yaml"),
         ((".strings",), "apple_strings.parse", "text/plain"),
+        ((".stringsdict",), "strings_dictionary.parse", "application/xml"),
         ((".xcstrings",), "string_catalogues.parse", "application/json"),
         ((".ftl",), "fluent.parse", "text/plain"),
         ((".properties",), "catalogues.parse_properties", "text/plain"),

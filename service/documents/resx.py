@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 
-from service.documents.icu_messages import with_whole_sentences
-from service.documents.segments import FileOptions, Place, Segment, TextFile, is_worded
-from service.documents.xml_catalogues import spelled_like
+from service.documents.segments import FileOptions, TextFile
+from service.documents.xml_catalogues import value_places
 from service.documents.xml_text import XmlText, read_xml
 from service.errors import InvalidDocument
-from service.translation.markup.choices import find_choices
 from service.translation.markup.scanner import Kind
 
 _STRING = "System.String"
@@ -25,7 +22,7 @@ def parse(content: bytes, options: FileOptions) -> TextFile:
     if xml.tokens[root].name != "root":
         raise InvalidDocument("the file is not .resx: it has no element <root> around all others")
     values = (value for child in xml.children(root) for value in _values(xml, child))
-    return TextFile(xml.decoded, (place for value in values for place in _places(xml, value)))
+    return TextFile(xml.decoded, (place for value in values for place in value_places(xml, value)))
 
 
 def _values(xml: XmlText, index: int) -> Iterator[int]:
@@ -35,16 +32,3 @@ def _values(xml: XmlText, index: int) -> Iterator[int]:
     name = (xml.attribute(index, "name") or "").replace(">", "&gt;")
     if xml.tokens[index].name == "data" and is_string and not name.startswith(_DESIGNER):
         yield from (child for child in xml.children(index) if xml.tokens[child].name == "value")
-
-
-def _places(xml: XmlText, value: int) -> Iterator[Place]:
-    """The place of a text without the space around it, if it has words."""
-    if any(xml.children(value)):
-        return
-    written = xml.inner(value)
-    start = xml.tokens[value].end + len(written) - len(written.lstrip())
-    text = html.unescape(xml.text(value)).strip()
-    if is_worded(text):
-        is_message = bool(find_choices(text))
-        segment = Segment(with_whole_sentences(text), "text" if is_message else "auto")
-        yield Place(start, start + len(written.strip()), segment, spelled_like(written.strip()))

@@ -18,6 +18,7 @@ from service.documents.segments import (
     Place,
     Segment,
     TextFile,
+    is_worded,
 )
 from service.documents.xliff_codes import role_of, tag_of, with_escaped_tags
 from service.documents.xml_text import InlineContent, XmlText, read_xml
@@ -200,8 +201,8 @@ class _Units:
         xml = self._xml
         inner = xml.tokens[index + 1 : xml.end_of(index) - 1]
         has_codes = any(one.kind is Kind.START and one.name not in _MARKS for one in inner)
-        is_worded = has_letters(html.unescape(xml.text(source)))
-        return bool(xml.text(index).strip()) or (has_codes and not is_worded)
+        has_words = has_letters(html.unescape(xml.text(source)))
+        return bool(xml.text(index).strip()) or (has_codes and not has_words)
 
     def _filled(self, filling: _Filling, *, keeps_space: bool) -> Iterator[Place | Edit]:
         """The places of a filling's texts. Without letters it is copied, as what is built from the
@@ -258,6 +259,20 @@ def _message_places(xml: XmlText, message: int, options: FileOptions) -> Iterato
             span = opening.start, opening.end
             ends = opening.text, closing
             yield _between(*span, ends, Segment(text, "auto"), spelled_like(xml.inner(source)))
+
+
+def value_places(xml: XmlText, value: int) -> Iterator[Place]:
+    """The place of an element's text without the space around it, if it has words and no
+    elements."""
+    if any(xml.children(value)):
+        return
+    written = xml.inner(value)
+    start = xml.tokens[value].end + len(written) - len(written.lstrip())
+    text = html.unescape(xml.text(value)).strip()
+    if is_worded(text):
+        is_message = bool(find_choices(text))
+        segment = Segment(with_whole_sentences(text), "text" if is_message else "auto")
+        yield Place(start, start + len(written.strip()), segment, spelled_like(written.strip()))
 
 
 def spelled_like(source: str) -> Callable[[str], str]:

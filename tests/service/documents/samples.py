@@ -292,6 +292,34 @@ APPLE = b"""/* "Keep" = "this"; */
 key.plain = Save;
 "key only";
 """
+STRINGSDICT = b"""<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+    <key>files left</key>
+    <dict>
+        <key>NSStringLocalizedFormatKey</key>
+        <string>Only %#@files@ left</string>
+        <key>files</key>
+        <dict>
+            <key>NSStringFormatSpecTypeKey</key>
+            <string>NSStringPluralRuleType</string>
+            <key>NSStringFormatValueTypeKey</key>
+            <string>lu</string>
+            <key>one</key>
+            <string>%lu file &amp; more</string>
+            <key>other</key>
+            <string>%lu files</string>
+        </dict>
+    </dict>
+    <key>help</key>
+    <dict>
+        <key>NSStringVariableWidthRuleType</key>
+        <dict><key>20</key><string>Help</string><key>50</key><string>Read the help</string></dict>
+    </dict>
+</dict>
+</plist>
+"""
 XCSTRINGS = b"""{
   "sourceLanguage" : "en",
   "strings" : {
@@ -546,6 +574,7 @@ SAMPLES: dict[str, bytes] = {
     "a.json": JSON,
     "a.arb": ARB,
     "a.strings": APPLE,
+    "a.stringsdict": STRINGSDICT,
     "a.xcstrings": XCSTRINGS,
     "a.ftl": FLUENT,
     "a.yml": YAML,

@@ -1,4 +1,4 @@
-"""Apple's .strings and .xcstrings: keys stay, and Xcode's layout is kept."""
+"""Apple's .strings, .stringsdict and .xcstrings: keys stay, and Xcode's layout is kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ import pytest
 from service.documents.formats import parse_file
 from service.documents.segments import FileOptions
 from service.errors import InvalidDocument
-from tests.service.documents.samples import OPTIONS, XCSTRINGS, texts_of, translated
+from tests.service.documents.samples import (
+    OPTIONS,
+    STRINGSDICT,
+    XCSTRINGS,
+    texts_of,
+    translated,
+)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +57,23 @@ def test_a_property_list_is_refused_as_such(kind: plistlib.PlistFormat) -> None:
     content = plistlib.dumps({"a": "B"}, fmt=kind)
     with pytest.raises(InvalidDocument, match="it is a property list"):
         parse_file(content, "a.strings", OPTIONS)
+
+
+def test_the_forms_of_a_stringsdict_are_texts() -> None:
+    texts = ["Only %#@files@ left", "%lu file & more", "%lu files", "Help", "Read the help"]
+    assert texts_of("a.stringsdict", STRINGSDICT) == texts
+    before, after = (
+        str(plistlib.loads(content))
+        for content in (STRINGSDICT, translated("a.stringsdict", STRINGSDICT))
+    )
+    for text in texts:
+        before = before.replace(f"'{text}'", f"'{text.upper()}'")
+    assert after == before
+
+
+def test_what_is_no_stringsdict_is_refused() -> None:
+    with pytest.raises(InvalidDocument, match="no element <plist>"):
+        parse_file(b"<resources/>", "a.stringsdict", OPTIONS)
 
 
 def _catalogue(entries: dict[str, Any]) -> bytes:

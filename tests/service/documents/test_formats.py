@@ -272,7 +272,7 @@ def test_what_is_not_of_its_format_is_refused(name: str, content: bytes) -> None
         parse_file(content, name, OPTIONS)
 
 
-XML_NAMES = ["a.xlf", "a.ts", "a.xml", "a.resx"]
+XML_NAMES = ["a.xlf", "a.ts", "a.xml", "a.resx", "a.stringsdict"]
 BOMB = b"<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'>%s]><xliff version='1.2'>&j;</xliff>" % b"".join(
     b"<!ENTITY %c '&%c;&%c;&%c;&%c;&%c;&%c;&%c;&%c;&%c;&%c;'>" % (one + 1, *[one] * 10)
     for one in range(ord("a"), ord("j"))

@@ -237,6 +237,9 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "nested.yml": _repeated(b"[{a: "),
     "entries.strings": _repeated(b'"a" = "b \\n"; /* c */\n'),
     "comments.strings": _repeated(b"/* a "),
+    "forms.stringsdict": _repeated(
+        b"<key>a</key><string>a b</string>", b"<plist><dict>", b"</dict></plist>"
+    ),
     "keys.xcstrings": _repeated(
         b'"a": {"b": {}},', b'{"sourceLanguage": "en", "strings": {', b'"c": {}}}'
     ),
