@@ -307,6 +307,14 @@ def test_no_part_is_a_number_alone(words: str, end: str, number: str, over: int)
     assert not has_letters(text[: -len(last)]) or "（" not in text or last.startswith("（")
 
 
+@pytest.mark.parametrize("word", ["下午", "上午", "晚上", "价格"])
+@pytest.mark.parametrize("over", range(1, 6))
+def test_a_number_at_the_end_is_not_parted_within_its_word(word: str, over: int) -> None:
+    text = f"会议时间是今天星期一{word}2:00"
+    *_, last = split_to_fit(text, len(text) - over, len)
+    assert last == f"{word}2:00"
+
+
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from("az. "), st.integers(1, 700)), min_size=1, max_size=30))
 def test_the_work_is_linear_where_tokens_are_spread_unevenly(runs: list[tuple[str, int]]) -> None:
