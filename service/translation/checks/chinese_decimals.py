@@ -1,5 +1,5 @@
-"""Chinese decimals, tenths, heights and ranges in words: 五点二亿 is 5.2亿, 一又二分之一 1.5, 两成
-20%, 一米六五 and 1米65 are 1.65米, and 三四百 is 300-400."""
+"""Chinese decimals, tenths, heights, prices and ranges in words: 五点二亿 is 5.2亿, 一又二分之一
+1.5, 两成 20%, 一米六五 and 1米65 are 1.65米, 15块5 is 15.5元, and 三四百 300-400."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
-from service.translation.checks.number_words import InDigits, chinese_value
+from service.translation.checks.number_words import InDigits, chinese_value, numeral_value
 
 _DIGITS = "一二三四五六七八九"
 _NUMERAL = f"{_DIGITS}两〇零十百千万亿"
@@ -28,6 +28,11 @@ _HEIGHT = regex.compile(
     rf"(?<![\d.第{_NUMERAL}])(?:(?P<metres>[0-9])米(?P<rest>[0-9]{{1,2}})(?![\d.多几]|\s?[\p{{Latin}}厘分毫米])"
     rf"|(?P<metres>[一两二三])米(?P<rest>[{_DIGITS}]{{1,2}})(?=$|[，。；！？、,.;!?\s)）的高长宽深左以]))"
 )
+_PRICE = regex.compile(
+    rf"(?<![\d.第点{_NUMERAL}])(?P<yuan>[0-9]{{1,5}}|[{_NUMERAL}]{{1,5}})块(?P<jiao>[1-9]|[二三四五六七八九])"
+    r"(?:[毛角]|(?=$|[，。；！？、,.;!?\s)）的]|[一每][个份斤只条瓶杯张公]|钱|左右))"
+)
+"""Not 10块3个, which is three for 10."""
 _MIXED = regex.compile(
     rf"(?<![\d点{_NUMERAL}])(?P<whole>[{_DIGITS}]|[{_DIGITS}]?十[{_DIGITS}]?)又(?P<parts>[二四五八十])分之(?P<count>[{_DIGITS}])(?![{_NUMERAL}])"
 )
@@ -73,6 +78,14 @@ def find_decimals(text: str) -> Iterator[InDigits]:
         for found in _HEIGHT.finditer(text):
             metres, rest = _digits(found["metres"]), _digits(found["rest"])
             yield InDigits(*found.span(), f"{metres}.{rest}米")
+    yield from find_prices(text)
+
+
+def find_prices(text: str) -> Iterator[InDigits]:
+    """Those of yuan and tenths. Linear time."""
+    for found in _PRICE.finditer(text) if "块" in text else ():
+        yuan, jiao = (numeral_value(found[name]) for name in ("yuan", "jiao"))
+        yield InDigits(*found.span(), f"{yuan}.{jiao}元")
 
 
 def _digits(numeral: str) -> str:

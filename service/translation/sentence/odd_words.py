@@ -25,11 +25,12 @@ _LATIN = re.compile(
 a sign joins, words for any gender, or an hour."""
 _NUMERAL, _BEFORE_TIME = "一二三四五六七八九十", "午上里夜早晚晨一二三四五六日天号"
 _CHINESE = re.compile(
-    rf"[{_CAPITAL}\d.,:：&(（\-−–～〜~—下折点时分钟米万亿千克升瓦伏成战年纪多余几二三四五六七八九](?:(?<=[{_CAPITAL}])[{_CAPITAL}]|{_JOINED}"
+    rf"[{_CAPITAL}\d.,:：&(（\-−–～〜~—下折点时分钟块比米万亿千克升瓦伏成战年纪多余几二三四五六七八九](?:(?<=[{_CAPITAL}])[{_CAPITAL}]|{_JOINED}"
     r"|(?<=[一-鿿][-−])\d|(?<=零下)|(?<=\d)[.,]\d"
     rf"|(?<=[{_NUMERAL}\d ]折)|(?<=[{_NUMERAL}两零〇百千万亿\d]点)[{_NUMERAL}半零\d]"
     rf"|(?<=[{_NUMERAL}两]成)|(?<=[一二]战)|(?<=[{_NUMERAL}〇零]年)|(?<=十年)代|(?<=世纪)"
     rf"|(?<=[一二三四五六七八两][二三四五六七八九])|(?<=[一两二三]米)[{_NUMERAL}]"
+    rf"|(?<=[{_NUMERAL}百千两\d]块)[\d{_NUMERAL}]|(?:(?<=\d比)|(?<=\d\s比))\s?\d|(?<=[以为][{_NUMERAL}零]比)[{_NUMERAL}零]"
     rf"|(?<=[{_NUMERAL}百千两毫\d ][克升瓦伏])|(?<=平米)|(?<=[(（])[{_NUMERAL}]{{1,3}}[)）]"
     r"|(?<=[近约达逾满过足低高超到于]万)[^万亿，。]|(?<=\d点)半?\s?[-–—~～至到]"
     rf"|(?:(?<=[{_BEFORE_TIME}]\d)|(?<=[{_BEFORE_TIME}]\d\d))[:：]|(?<=\d)(?:[至到]\d|[～〜—])"

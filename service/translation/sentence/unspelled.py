@@ -20,7 +20,7 @@ _LEAST_SPELLED = 0.5
 _LINE = regex.compile(r"[^\n]+")
 _PERCENTAGES = r"(?<=\d\s?[%％]\s?)[~～]\s?\d"
 _RANGE = (
-    rf"{_PERCENTAGES}|(?<=[\d日号月年点分])～\d|(?<=[月\d])~\d\d?月"
+    rf"{_PERCENTAGES}|(?<=[\d日号月年点分])～\d|(?<=\d)~\d{{1,4}}(?:\.\d{{1,2}})?[百千]?[万亿]|(?<=[月\d])~\d\d?月"
     r"|(?<=[:：]\d\d)~\d|(?<=[周期拜][一二三四五六日天])[~～][周星礼]"
 )
 """Of percentages, and of Chinese numbers, times and days: another sign is written there."""

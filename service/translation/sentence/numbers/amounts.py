@@ -14,6 +14,7 @@ from decimal import Decimal
 import regex
 
 from model.text.spans import disjoint
+from service.translation.checks.chinese_decimals import find_prices
 from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.halves import find_halves
 from service.translation.checks.mixed_amounts import find_mixed
@@ -117,6 +118,21 @@ _TO = regex.compile(r"[-至到]")
 _WORD = regex.compile(r"[\p{Latin}\d_]")
 _NO_COUNT = regex.compile(r"\d(?:st|nd|rd|th|s|\.)$")
 """An ordinal or a decade."""
+_UNITS_WITHIN = {
+    "en": {
+        "岁": "years old",
+        "年": "years",
+        "天": "days",
+        "小时": "hours",
+        "公斤": "kilograms",
+        "公里": "kilometers",
+        "米": "meters",
+        "倍": "times",
+        "元": "yuan",
+    }
+}
+"""By target, words for what stands inside a Chinese number, as in 三岁半 and 3块5."""
+_UNITS = "个年天斤公里小时倍岁米元"
 _DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
 
@@ -165,11 +181,15 @@ def _mixed(text: str, source: str, target: str) -> Iterator[Replacement]:
 
 
 def _halves(text: str, source: str, target: str) -> Iterator[Replacement]:
-    """Those that have no unit in them."""
-    for half in find_halves(text, source):
-        number = half.digits.removesuffix("个")
-        if number[-1].isdecimal():
-            yield Replacement(half.start, half.end, localised(number, source, target) or number)
+    """Those without a unit in them, and those and prices with a unit that the target names."""
+    prices = find_prices(text) if source == "zh" else ()
+    for start, end, digits in (*find_halves(text, source), *prices):
+        number = digits.rstrip(_UNITS)
+        unit = digits[len(number) :].removesuffix("个")
+        word = _UNITS_WITHIN.get(target, {}).get(unit, "")
+        if word or not unit:
+            written = localised(number, source, target) or number
+            yield Replacement(start, end, f"{written} {word}".rstrip())
 
 
 def _swiss(text: str, source: str, target: str) -> Iterator[Replacement]:

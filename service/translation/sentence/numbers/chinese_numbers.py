@@ -1,5 +1,6 @@
 """Chinese numbers that networks take for others: 8折 is 20 % off, 零下5度 and 为-5 are below zero,
-3点半 is 3:30, 2分30秒 is two numbers, 近万人 is 1万, 50多万 is over 50万, and 3～5 is 3-5."""
+3点半 is 3:30, 2分30秒 is two numbers, 近万人 is 1万, 50多万 is over 50万, 3比2 is 3:2, and 3～5 is
+3-5."""
 
 from __future__ import annotations
 
@@ -109,6 +110,10 @@ def _fraction(found: regex.Match[str]) -> str:
     return f"{100 * count / parts:g}%" if parts in _PARTS_OF_PERCENT else f"{count}/{parts:,}"
 
 
+def _score(found: regex.Match[str]) -> str:
+    return ":".join(str(numeral_value(side)) for side in found.captures("side"))
+
+
 def _hyphen(_: regex.Match[str]) -> str:
     return "-"
 
@@ -183,6 +188,13 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     (
         regex.compile(r"(?<=[\d⟧]\s?[%％])\s?[~～〜—]++\s?(?=[\d⟦])"),
         _to,
+    ),
+    (
+        regex.compile(
+            r"(?<![\d.比:：/-])(?P<side>\d{1,3})\s?比\s?(?P<side>\d{1,3})(?![\d.比:：/]|\s?[大小多少高低长短强重轻快慢贵])"
+            rf"|(?<=[以为])(?P<side>[{DIGITS}零])比(?P<side>[{DIGITS}零])(?![比{DIGITS}十百千万])"
+        ),
+        _score,
     ),
     (  # not between times with minutes
         regex.compile(

@@ -227,6 +227,10 @@ def found(text: str, tokenizer: Tokenizer, language: str = "en") -> list[str]:
     return [text[start:end] for start, end in find_unspelled(text, tokenizer, language)]
 
 
+def test_the_sign_of_a_range_with_one_scale_is_left_to_its_rule() -> None:
+    assert found("10~15亿，3~5天", ZH_EN, "zh") == ["~"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

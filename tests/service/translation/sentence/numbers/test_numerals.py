@@ -134,6 +134,7 @@ def test_what_is_no_decimal_stays(text: str, digits: str | None) -> None:
         ("中华民国一百零七年度，民国99年一月二日", ["2018", "January 2, 2010"]),
         ("自一百十二年三月三日", ["March 3, 2023"]),
         ("3万亿", ["3 trillion"]),
+        ("三岁半，两年半，3块5，一倍半", ["3.5 years old", "2.5 years", "3.5 yuan", "1.5 times"]),
         ("三万亿，五点二亿，零点五万", ["3 trillion", "520 million", "5000"]),
     ],
 )
