@@ -21,7 +21,7 @@ _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
 _LONG_UNITS = (
     r"km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa"
-    r"|ms|px|rpm|kcal|kJ|min|°[CF]"
+    r"|ms|px|rpm|kcal|kJ|min|°[CF]|mph|bpm|mmHg|(?:fl[ ])?oz|[kMG]bit/s|[kMG]bps"
 )
 UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltsVAWh]")
 """Those that are kept behind a number."""
@@ -70,6 +70,7 @@ _DELIMITED = regex.compile(
     # 1 000 000, numbers of cards, telephone numbers, IBAN, hashtags and mentions in Chinese
     |(?=\d{1,3}[\ \u00a0\u202f]\d{3}[\ \u00a0\u202f]\d{3}(?!\d))(?<![\p{Latin}\d_+.,/:-]|\d\ )
         \d++(?:[\ \u00a0\u202f]\d{3}(?!\d))++(?![\p{Latin}_]|[.,:/-]\d)
+    |(?<![\p{Latin}\d_+.,/:-])\d{4}(?:[\ -]\d{4}){2,4}(?:[\ -]\d{1,4})?(?![\p{Latin}\d_]|[.,:/-]\d)
     |(?=\d{9})(?<![\p{Latin}\d_+.,/:-])\d++[Xx]?(?![\p{Latin}\d_]|[.,:/-]\d)
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}(?![:./-]?\d|[\p{Latin}_])
     # masked: 138****8000, 6222 **** **** 1234, *1234, 张** and ***; not **5** or **text**
