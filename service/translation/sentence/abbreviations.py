@@ -21,6 +21,7 @@ from service.translation.sentence.numbers.chinese_numbers import find_chinese_nu
 from service.translation.sentence.numbers.chinese_units import find_chinese_units
 from service.translation.sentence.numbers.durations import find_durations
 from service.translation.sentence.numbers.hours import find_hours
+from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
 from service.translation.sentence.numbers.scaled import find_scaled
 from service.translation.sentence.numbers.swiss_amounts import find_swiss_amounts
 from service.translation.sentence.numbers.weekdays import DAYS, find_days
@@ -212,14 +213,20 @@ _WORDS = {
     },
 }
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
+_OWN = {
+    ("de", "en"): {"vor Christus": "BC", "nach Christus": "AD"},
+    ("en", "de"): {"number": "Nr."},
+}
+"""By pair, what the target writes for some of these words: networks make Zahl 5 of number 5."""
 _NO_CENTS = regex.compile(
     r"(?<![\d.,'’]|(?<!\d)-)(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
 )
 """1.299,- € or CHF 5.–."""
 _WITHS = {"w/o": "without", "w/": "with"}
 _WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
+_DASH = regex.compile(r"(?<=\p{L}{2})—(?=\p{L})")
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
-_POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;])|(?=\.\W*+$))"
+_POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;)\]])|(?=\.\W*+$))"
 _LETTERS = r"\p{L}\p{M}\p{N}"
 _NUMBERS_OF = {
     "Art": "Artikel",
@@ -272,7 +279,11 @@ class Spelled:
             return []
         pairs = zip(source, copies, strict=True)
         written = ((self._words.get(Span(*word.span())), copy) for word, copy in pairs)
-        return [Replacement(*copy.span(), short) for short, copy in written if short is not None]
+        return [
+            Replacement(*copy.span(), short.removesuffix("." * target.startswith(".", copy.end())))
+            for short, copy in written
+            if short is not None
+        ]
 
 
 def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled | None:
@@ -290,7 +301,11 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
         found += (Replacement(*one.span(), _WITHS[one.group()]) for one in _WITH.finditer(text))
     if "." in text:
         found += map(_number_of, _NUMBER_OF.finditer(text) if language == "de" else ())
-        found += (Replacement(*one.span(), _word(one, language)) for one in known.finditer(text))
+        own = _OWN.get((language, target), {})
+        for one in known.finditer(text):
+            word = _word(one, language)
+            same = own.get(word[0].lower() + word[1:])
+            (numbers if same else found).append(Replacement(*one.span(), same or word))
     return spell(text, found, numbers) if found or numbers else None
 
 
@@ -301,10 +316,13 @@ def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:
     if language == "de":
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
+    if (language, target) == ("en", "de"):
+        yield from (Replacement(*one.span(), " — ") for one in _DASH.finditer(text))
     if language != "zh":
         yield from (Replacement(*one) for one in find_spelled_out(text, language, target))
     yield from (Replacement(*half) for half in find_halves(text, language))
     yield from find_durations(text, language)
+    yield from find_kitchen_units(text, language, target)
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
 
 

@@ -15,6 +15,7 @@ from service.translation.language.segmentation import has_letters
 from service.translation.preparation import ODD_NUMERAL, USUAL, USUAL_CHINESE
 from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.odd_words import has_odd_words
+from service.translation.sentence.stages import Draft
 from tests.service.translation.sentence.test_stages import to_itself
 
 
@@ -148,8 +149,51 @@ def test_hours_go_in_as_networks_know_them(language: str, text: str, spelled: st
 
 
 @pytest.mark.parametrize(
+    ("pair", "text", "spelled"),
+    [
+        (("en", "de"), "No. 5, room no.: 7, he said no. 5", "Nr. 5, room Nr.: 7, he said no. 5"),
+        (("en", "zh"), "Room no. 5", "Room number 5"),
+        (("en", "de"), "2 tbsp oil, ⟦0⟧ tsp. of salt, 3lbs", "2 EL oil, ⟦0⟧ TL of salt, 3 Pfund"),
+        (("en", "de"), "one tsp, 5-lb bag, 3 tbsp-ish, 2 lbsx", None),
+        (("de", "en"), "44 v. Chr. bis 14 n. Chr. und", "44 BC bis 14 AD und"),
+        (("de", "zh"), "44 v. Chr. und", "44 vor Christus und"),
+        (
+            ("de", "en"),
+            "2 EL, 1 TL, ⟦0⟧ Teelöffel, 3 Esslöffeln, 1 Prise",
+            "2 tbsp, 1 tsp, ⟦0⟧ tsp, 3 tbsp, 1 pinch",
+        ),
+        (("de", "en"), "5 ELs, der TL, 2 Prisenx", None),
+        (("zh", "en"), "糖2汤匙，盐 ⟦0⟧茶匙，3 大勺，小勺", "糖2 tbsp，盐 ⟦0⟧ tsp，3 tbsp，小勺"),
+        (("en", "de"), "My aunt—who is old—has it", "My aunt — who is old — has it"),
+        (("en", "zh"), "My aunt—who is old—has it", None),
+    ],
+)
+def test_what_the_target_writes_itself_goes_in_so(
+    pair: tuple[str, str], text: str, spelled: str | None
+) -> None:
+    stage = enter_abbreviations(text, *pair)
+    assert (stage and stage.text) == spelled
+    assert stage is None or is_looked_at(text, pair[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "copy", "written"),
+    [
+        ("It is on Sept. 11.", "Es ist am 11. September.", "Es ist am 11. Sept."),
+        ("It is on Sept. 11, I know.", "Am 11. September, ja.", "Am 11. Sept., ja."),
+        ("In Sept. 1999.", "Im September 1999.", "Im Sept. 1999."),
+    ],
+)
+def test_an_abbreviation_at_the_end_has_one_point(text: str, copy: str, written: str) -> None:
+    stage = enter_abbreviations(text, "en", "de")
+    assert stage is not None
+    assert stage.leave(Draft(copy)).text == written
+
+
+@pytest.mark.parametrize(
     ("language", "text", "spelled"),
     [
+        ("en", "It costs 5 (approx.).", "It costs 5 (approximately)."),
         ("de", "9-12 u. 14 Uhr, 1.299,- € und 5,-- €", "9-12 und 14:00, 1.299 € und 5 €"),
         (
             "en",
