@@ -30,6 +30,7 @@ from service.translation.preparation import Preparation
 from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import KEPT_LOST, num_parted
 from service.translation.sentence.entering import Entry
+from service.translation.sentence.first_letter import with_first_capital
 from service.translation.sentence.latin import keeps_latin, lost_latin
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rendering import read, read_links, render
@@ -187,6 +188,8 @@ class Assembly:
                 links = self._moved(best, best_links, hypothesis) if best_links else ()
             elif best.attention is not None:
                 links = best_links = self._links(entry.text, target, best)
+            if target[:1].islower() and sentence.begins and not self.work.job.prefixes:
+                target = with_first_capital(target, sentence.text)
             is_lost = not target.strip() or (bool(sentence.kept) and entry.carriers is None)
             draft = Draft(target, links)
             yield None if is_lost else leave(entry.stages, draft) if entry.stages else draft

@@ -15,7 +15,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Iterator,
-    Mapping,
     Sequence,
 )
 from typing import TYPE_CHECKING, TypeVar
@@ -23,9 +22,10 @@ from typing import TYPE_CHECKING, TypeVar
 from service.engine.sentence_engine import Update
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
-from service.translation.markup.coded_text import TextPart, plain_text
+from service.translation.markup.coded_text import plain_text
 from service.translation.results import TextPiece
-from service.translation.sentence.parsed_text import ParsedText
+from service.translation.sentence.first_letter import with_first_capital
+from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rendering import escape
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class JobStream:
     def __init__(self, assembly: Assembly, tokenizer: Tokenizer, read: Read) -> None:
         self._assembly, self._read = assembly, read
         self._texts = [
-            _StreamedText(place, parsed, tokenizer)
+            _StreamedText(place, parsed, tokenizer, is_begun=bool(assembly.work.job.prefixes))
             for place, parsed in zip(assembly.work.places, assembly.parsed_texts, strict=True)
         ]
         self._owners = [text for text in self._texts for _ in text.parsed.sentences]
@@ -130,26 +130,36 @@ class _StreamedText:
     """One text of the job. An outer sentence is sent when it and the sentences inside are
     read."""
 
-    def __init__(self, place: int, parsed: ParsedText, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, place: int, parsed: ParsedText, tokenizer: Tokenizer, *, is_begun: bool
+    ) -> None:
         self.parsed = parsed
         self.numbers = {outer: number for number, outer in enumerate(parsed.outer_sentences)}
         self.outer_of = {
             sentence: outer for outer in parsed.outer_sentences for sentence in outer.within()
         }
         decoders = [
-            _EscapingDecoder(tokenizer.stream(), outer.escapes) for outer in parsed.outer_sentences
+            _PlainDecoder(tokenizer.stream(), outer, is_begun=is_begun)
+            for outer in parsed.outer_sentences
         ]
         self.assembler = StreamAssembler(place, parsed.gaps, decoders)
 
 
-class _EscapingDecoder:
-    """Decodes a plain sentence as it is written in the answer."""
+class _PlainDecoder:
+    """Decodes a plain sentence as it is written in the answer. `is_begun`: its beginning was given,
+    and stays."""
 
-    def __init__(self, decoder: StreamDecoder, escapes: Mapping[str, TextPart]) -> None:
-        self._decoder, self._escapes = decoder, escapes
+    def __init__(self, decoder: StreamDecoder, sentence: Sentence, *, is_begun: bool) -> None:
+        self._decoder, self._sentence = decoder, sentence
+        self._is_begun = is_begun or not sentence.begins
 
     def push(self, token: int) -> str:
-        return plain_text(escape(self._decoder.push(token), self._escapes))
+        text = self._decoder.push(token)
+        if not self._is_begun and text:
+            self._is_begun = True
+            if text[:1].islower():
+                text = with_first_capital(text, self._sentence.text)
+        return plain_text(escape(text, self._sentence.escapes))
 
 
 class StreamAssembler:
@@ -162,7 +172,7 @@ class StreamAssembler:
         self,
         text_index: int,
         gaps: Sequence[str],
-        decoders: Sequence[StreamDecoder | _EscapingDecoder],
+        decoders: Sequence[StreamDecoder | _PlainDecoder],
     ) -> None:
         """`gaps`: the text before each sentence, and after the last."""
         self._text_index, self._gaps, self._decoders = text_index, gaps, decoders
