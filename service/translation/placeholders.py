@@ -89,6 +89,11 @@ _DELIMITED = regex.compile(
         |(?!MON|TUE|WED|THU|FRI|SAT|SUN|THE|AND|FOR|UND|VON|BIS)[A-Z]{3}
             (?=\ \d{1,3}(?::\d\d|\ ?[-–:]\ ?\d{1,3})(?!\d))
         |(?<=\d\ ?[-–:]\ ?\d{1,3}\ )[A-Z]{3})(?![\p{Latin}\d_\#%-])
+    # German streets with a number: Schillerstr. 7a, Karl-Marx-Allee 5, Landsberger Straße 12-14
+    |(?<![\p{L}\d_-])(?!(?:Bundes|Land|Schnell)str)\p{Lu}[\p{L}-]{1,40}?
+        (?:(?:-S|er\ S|(?<=\p{Ll})s)tr(?:\.|a(?:ß|ss)e)
+        |(?:-A|(?<=\p{Ll})a)llee|(?:-G|(?<=\p{Ll})g)asse)
+        \ \d{1,3}[a-z]?(?:\ ?[-–/]\ ?\d{1,3}[a-z]?)?(?![\p{L}\d_%]|[.,:]\d)
     # the number of a decree, feet and inches, sections, postcodes: 5'11" 14" §6.9 SW1A 2AA NY 10016
     |(?<![\p{Latin}\d_.,])\d{1,2}['′]\ ?\d{1,2}(?:["″”]|'')(?!\w)
     |(?<![\p{Latin}\d_.,/])(?:\d{1,3}(?:\.\d{1,2})?|(?:\d{1,2}[\ -])?\d{1,2}/\d{1,2})

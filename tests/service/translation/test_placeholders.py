@@ -207,6 +207,15 @@ def test_the_parts_of_a_section_are_kept(number: str, section: str, frame: str) 
         ("The code is SUMMERSALE, not PLATFORM", ["SUMMERSALE"]),
         ("My booking QZKLMNXX is SO STRANGE", ["QZKLMNXX"]),
         ("USA 3 – 2 Canada, SWE 3-1 FIN", ["USA", "SWE", "FIN"]),
+        (
+            "Hauptstr. 12a, Karl-Marx-Allee 5, Landsberger Straße 12-14 und Rosengasse 3.",
+            ["Hauptstr. 12a", "Karl-Marx-Allee 5", "Landsberger Straße 12-14", "Rosengasse 3"],
+        ),
+        ("Sie wohnt in der Goethestr. 5. Er in der Domstrasse 7", ["Goethestr. 5", "Domstrasse 7"]),
+        (
+            "Die Hauptstraße ist 5 Meter lang, Bundesstraße 5, Straße 5, Allee 3, Hauptstraße 3,5",
+            [],
+        ),
         ("MUC 10:15 – LAX 13:30, SAT 10:15, the USA 5 times", ["MUC", "LAX"]),
     ],
 )
