@@ -19,9 +19,10 @@ _ROMAN = "(?:[ivx]{1,5}|[IVX]{1,5})"
 _LETTERED = (
     rf"(?:(?:[(（](?:[A-Za-z]|{_ROMAN})[)）]|(?:[A-Za-z]|{_ROMAN})[)）]|(?:[a-h]|{_ROMAN})\.)"
     r"\s++(?!(?:and|or|to|und|oder|bis|Chr)\b)(?=[\"“„‘«]?(?:\p{L}{2}|\p{Han}))"
-    r"|[A-HIVX]\.\s++(?=[\"“„‘«]?(?:\p{Lu}\p{L}|\p{Han}))|[A-H][.．、)）]\s*+(?=\p{Han}))"
+    r"|[A-HIVX]\.\s++(?=[\"“„‘«]?(?:\p{Lu}\p{L}|\p{Han}))|[A-H][.．、)）]\s*+(?=\p{Han})"
+    r"|[QA]:\s++(?=[\"“„‘«]?\p{L}{2}))"
 )
-"""a. or (iii) before an entry; not E. coli."""
+"""a. or (iii) before an entry, and Q: or A: before a question; not E. coli."""
 _CIRCLED = "①-⑳"
 _ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
 _BULLET = "•·・‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
@@ -58,7 +59,7 @@ _TRAIL = regex.compile(rf"\s*+(?P<name>{_NAME})(?:{_BETWEEN}(?P<name>{_NAME}))++
 _SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]")
 _PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞|｜;]")
 _BARE = re.compile(
-    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
+    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
 )
 _ITEM = regex.compile(
     rf"(?:(?<=[\s\p{{Han}}\p{{P}}])|^)(?:(?P<number>[{_CIRCLED}])|(?P<open>[(（])?"
