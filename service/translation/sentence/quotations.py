@@ -16,6 +16,8 @@ QUOTATION_MARK = regex.compile('["„“”«»「」『』]')
 _PAIRS = frozenset({'""', "„“", "„”", "“”", "»«", "«»", "「」", "『』"})
 _END = regex.compile(r"[„“”«»「」『』\"][.。!！?？,，:：;；)）]?\Z")
 _CLOSING = '“”"»«」』'
+_FRENCH = frozenset("«»")
+"""Networks write them for some words only, such as “good” in German."""
 _USUAL = {"de": "„“", "zh": "“”", "zh-Hant": "「」", "en": "“”"}
 
 
@@ -29,13 +31,15 @@ class Quotations:
     _usual: str
 
     def leave(self, draft: Draft) -> Draft:
-        """The translation. If it has as many marks, but not in pairs, they are the usual ones. The
-        last one is added if only that is missing, and one that is doubled is taken out."""
+        """The translation. If it has as many marks, but French ones or not in pairs, they are the
+        usual ones. The last one is added if only that is missing, and one that is doubled is taken
+        out."""
         marks = [*QUOTATION_MARK.finditer(draft.text)]
         written = "".join(mark[0] for mark in marks)
         if len(marks) % 2 > self._count % 2:
             return _without_double(draft, marks) or self._closed(draft, written)
-        if len(marks) != self._count or _are_paired(written):
+        is_usual = _are_paired(written) and _FRENCH.isdisjoint(written)
+        if len(marks) != self._count or is_usual:
             return draft
         usual = itertools.cycle(self._usual)
         news = [Replacement(mark.start(), mark.end(), next(usual)) for mark in marks]

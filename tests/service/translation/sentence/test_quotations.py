@@ -30,6 +30,8 @@ def test_two_marks_of_a_translation_are_a_pair(source: str, usual: str, marks: s
     [
         ("“I am,” he said, “so.”", "„Ich“, sagt er, »so.“", "de", "„Ich“, sagt er, „so.“"),
         ("“Stop!” he said.", '“停！"他说。', "zh", "“停！”他说。"),
+        ("It is “good”.", "Es ist »gut«.", "de", "Es ist „gut“."),
+        ('"good" and "bad"', "»gut« und „schlecht“", "de", '"gut" und "schlecht"'),
         ("“Stop!” he said.", '“停！"他说。', "zh-Hant", "「停！」他说。"),
         ('{"a": "Where is it?"}', '{"a": "Wo ist es?“}', "de", '{"a": "Wo ist es?"}'),
         ('"Stop!" he said.', "„Halt! sagte er.", "de", "„Halt! sagte er."),
