@@ -126,6 +126,8 @@ def _with_signs(sentence: Sentence, amounts: Iterable[Replacement]) -> Iterator[
             start, target = start - 1, MARK + target
         elif after is not None and _is_kept(sentence, after.end() - 1, _MEASURE):
             end, target = after.end(), target + after.group()
+        elif text.startswith("%", end):
+            end, target = end + 1, f"{target}%"
         yield Replacement(start, end, target)
         last = end
 
