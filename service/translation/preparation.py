@@ -59,7 +59,7 @@ _QUOTATION = re.compile(r'["“„»«]([^"“”„»«\n]{3,200})["“”»«]
 _MOST_PLAIN = 500
 """Characters of a text that is looked at as one sentence first."""
 _WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
-_CLOSED_DAY = "[DFMS][aior] (?:geschlossen|Ruhetag|zu)\\b"
+_CLOSED_DAY = "(?:[DFMS][aior] (?:geschlossen|Ruhetag|zu)|[FMSTW][a-z]{2,4} [Cc]losed)\\b"
 USUAL = re.compile(rf"(?!{_CLOSED_DAY}){_WORD}(?:,? {_WORD})*+[.!?]?")
 _USUAL_HAN = "[一-\u4e06\u4e08-\u7c72\u7c74-\u96f5\u96f7-鿿]"
 """Without 万, 米 and 零."""

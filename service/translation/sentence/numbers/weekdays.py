@@ -47,11 +47,12 @@ _TO_HOUR = r"\d{1,2}(?:[:.]\d\d)?(?!\d|\s?(?!(?:Uhr|h|und|[ap]\.?m?|and|to)\b)\p
 """The end of hours, unlike that of a count: no word for what is counted is behind it."""
 _BEFORE_TIME = {
     "de": r"(?=(?:(?<!So)|\.),\s⟦|(?<=[,;]\s..)\s⟦"
-    r"|\.?,?\s\d{1,2}(?::\d\d\b|\.\d\d\b(?!\s?(?:\p{Sc}|[%°]|(?:Euro|Franken|Prozent|Meter|Liter|k?[gm])\b))"
+    r"|\.?[,:]?\s\d{1,2}(?::\d\d\b|\.\d\d\b(?!\s?(?:\p{Sc}|[%°]|(?:Euro|Franken|Prozent|Meter|Liter|k?[gm])\b))"
     rf"|\s?(?:Uhr|h\b)"
     rf"|\s?(?:[–—-]|bis)\s?{_TO_HOUR}"
     rf"|\.\s?(?:\d\d?\.|{_MONTHS['de']})))",
-    "en": r"(?=\.?,\s⟦|\.?,?\s(?:\d{1,2}(?:[:.]\d\d\b|st|nd|rd|th|\s?[ap]\.?m\b"
+    "en": r"(?=\.?,\s⟦|(?:(?<!S(?:at|un))|(?<=(?:^|[,;:]\s)S(?:at|un)))\s⟦|(?:(?<!Sun)|(?<=(?:^|[,;]\s)Sun))\.?:?\s[Cc]losed\b"
+    r"|\.?[,:]?\s(?:\d{1,2}(?:[:.]\d\d\b|/\d{1,2}\b|st|nd|rd|th|\s?[ap]\.?m\b"
     rf"|[–—-]{_TO_HOUR}|\s{_MONTHS['en']})|{_MONTHS['en']}\p{{Ll}}*+\.?\s\d))",
 }
 _JOINED_DAYS = {

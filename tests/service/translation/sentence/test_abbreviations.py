@@ -122,6 +122,14 @@ def test_short_days_go_in_as_whole_ones(language: str, text: str, spelled: str |
         ("en", "20-11 PM, $5 pm, 5 amps, I am", None),
         (
             "en",
+            "Sat: 10am, Thu, 12/12, Fri ⟦0⟧, from: Sun ⟦1⟧, Sun: Closed, Tue closed",
+            "Saturday: 10 o'clock, Thursday, 12/12, Friday ⟦0⟧, from: Sunday ⟦1⟧, Sunday: Closed"
+            ", Tuesday closed",
+        ),
+        ("en", "The Sun closed it, Tom sat ⟦0⟧, the Sun ⟦1⟧, Monk closed", None),
+        ("de", "Sa: 10-14 Uhr, Mo: 8.30 Uhr", "Samstag: 10:00-14:00, Montag: 8:30"),
+        (
+            "en",
             "Sat 9 a.m., Tue, 14 Jan or Wed, Jan 6",
             "Saturday 9 o'clock, Tuesday, 14 Jan or Wednesday, Jan 6",
         ),
