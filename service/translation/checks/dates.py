@@ -27,6 +27,8 @@ _MOST_DAYS = 31
 _POINT = r"\.(?=\W*+\w)|(?=\.)"
 """That at the end of a text is of the sentence."""
 _NUMBER, _YEAR = r"(?P<day>[0-9]{1,2})", r"(?P<year>[12][0-9]{3})"
+_YEAR_OF_CENTURY = r"(?P<year>[0-9]{2})(?![\d:]|[.,]\d)"
+_LAST_OF_THIS_CENTURY = 49
 _NAMES = {
     code: "|".join(
         rf"{month[:LEAST_LETTERS]}(?:t?(?:{_POINT})|(?:{month[LEAST_LETTERS:]})?\b)"
@@ -44,12 +46,19 @@ _GERMAN_DAYS = (
     rf"(?:{_NUMBER}\.?(?P<joint>\s?[-–—/]\s?|,\s|\s(?:und|oder|auf|bis)\s(?:de[mnr]\s|zum\s)?)){{0,4}}"
     rf"{_NUMBER}\."
 )
+_DAY_BEFORE = (
+    r"(?i:am|zum|vom|den|dem)"
+    r"|(?:Mo|Di|Mi|Do|Fr|Sa|So)\.?,|(?:(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch),"
+)
+_BEFORE = rf"(?:{_DAY_BEFORE}|(?i:von|ab|bis|seit))"
+"""What stands before a short German date: a preposition, which may also be that of a version, or
+the day of the week."""
 _SHORT_MONTH = r"(?P<month>0?[1-9]|1[0-2])"
 _SHORT_YEAR = r"(?:[12][0-9]{3})"
 _SHORT = r"[0-3]?[0-9]\.[01]?[0-9]\."
 _SHORT_JOINT = r"(?:\s?[-–—/]\s?|,\s|,?\s(?:und|oder|bis)\s(?:am\s|zum\s)?)"
 _IN_LIST = (
-    r"(?<![\d.,:])(?=[0-9]{1,2}\.[01]?[0-9]\.)(?:(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit)\s"
+    rf"(?<![\d.,:])(?=[0-9]{{1,2}}\.[01]?[0-9]\.)(?:(?<=\b{_BEFORE}\s"
     rf"(?:[0-3]?[0-9]\.(?:[01]?[0-9]\.{_SHORT_YEAR}?)?{_SHORT_JOINT}){{0,8}})"
     rf"|(?={_SHORT}(?:{_SHORT_JOINT}{_SHORT}){{1,8}}{_SHORT_YEAR}\b))"
 )
@@ -65,7 +74,9 @@ _DATES = {
     "de": regex.compile(
         rf"(?<![\d.,:]){_GERMAN_DAYS} ?(?P<month>{_NAMES['de']})(?: {_YEAR}\b)?"
         rf"|(?<![\d.,:]){_GERMAN_DAYS} ?{_SHORT_MONTH}\. ?{_YEAR}\b"
-        rf"|(?<=\b(?i:am|zum|vom|den|dem|ab|bis|seit) ){_GERMAN_DAYS}{_SHORT_MONTH}"
+        rf"|(?<![\d.,:]|(?i:version) )(?:(?=\d\d\.\d\d)|(?<=\b(?:{_DAY_BEFORE}) ))"
+        rf"{_GERMAN_DAYS}{_SHORT_MONTH}\.{_YEAR_OF_CENTURY}"
+        rf"|(?<=\b{_BEFORE} ){_GERMAN_DAYS}{_SHORT_MONTH}"
         rf"(?:{_POINT})(?!\d|\.\d)"
         rf"|{_IN_LIST}{_NUMBER}\.{_SHORT_MONTH}(?:{_POINT})(?!\d|\.\d)"
     ),
@@ -149,10 +160,13 @@ def find_dates(text: str, language: str) -> Iterator[Date]:
 
 
 def _year(found: regex.Match[str]) -> str:
-    """Also of the calendar of Taiwan, whose first year is 1912."""
+    """Also of the calendar of Taiwan, whose first year is 1912; 24 is 2024, and 85 is 1985."""
     if of_republic := found.groupdict().get("of_republic"):
         return str(BEFORE_REPUBLIC + numeral_value(of_republic))
-    return "".join(str(numeral_value(char)) for char in found["year"] or "")
+    year = "".join(str(numeral_value(char)) for char in found["year"] or "")
+    if len(year) == 2:
+        return f"{20 if int(year) <= _LAST_OF_THIS_CENTURY else 19}{year}"
+    return year
 
 
 def _meant(joint: str) -> str:

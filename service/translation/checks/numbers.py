@@ -248,6 +248,8 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozense
         values = _of_day({value}, text, start, end) if is_hour else {value}
         if not is_time and len(match.group()) == 4:
             values.add(value % 100)  # 2024 and 24
+        if not is_time and len(match.group()) == 2 and match.end() == end:
+            values |= {1900 + value, 2000 + value}
         yield *match.span(), frozenset(values)
 
 

@@ -51,7 +51,8 @@ _BEFORE_TIME = {
     rf"|\s?(?:Uhr|h\b)"
     rf"|\s?(?:[–—-]|bis)\s?{_TO_HOUR}"
     rf"|\.\s?(?:\d\d?\.|{_MONTHS['de']})))",
-    "en": r"(?=\.?,\s⟦|(?:(?<!S(?:at|un))|(?<=(?:^|[,;:]\s)S(?:at|un)))\s⟦|(?:(?<!Sun)|(?<=(?:^|[,;]\s)Sun))\.?:?\s[Cc]losed\b"
+    "en": r"(?=\.?,\s⟦|(?:(?<!S(?:at|un))|(?<=(?:^|[,;:]\s)S(?:at|un)))\s⟦"
+    r"|(?:(?<!Sun)|(?<=(?:^|[,;]\s)Sun))\.?:?\s[Cc]losed\b"
     r"|\.?[,:]?\s(?:\d{1,2}(?:[:.]\d\d\b|/\d{1,2}\b|st|nd|rd|th|\s?[ap]\.?m\b"
     rf"|[–—-]{_TO_HOUR}|\s{_MONTHS['en']})|{_MONTHS['en']}\p{{Ll}}*+\.?\s\d))",
 }
