@@ -24,17 +24,19 @@ _LETTERED = (
 )
 """a. or (iii) before an entry, and Q: or A: before a question; not E. coli."""
 _CIRCLED = "①-⑳"
+_MAIL = "(?:R[eE]|A[wW]|F[wW]d?|FWD|WG):"
+"""Before the subject of a mail."""
 _ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
 _BULLET = "•·・‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
 _HEAD = regex.compile(
     rf"""\s*+(?: (?: [{_BULLET}] |[*+~](?=\s|\p{{L}}{{2}}) | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
-    | {_ENTRY} | {_LETTERED} | [{_CIRCLED}]
+    | {_ENTRY} | {_LETTERED} | [{_CIRCLED}] | {_MAIL}(?=\s)
     | [,;](?=\s) | [，、；：。]
     | (?: \*{{2,}} | !{{2,}} | =+ | \#+ | >+ | [»→] )(?=\s) | «(?=\s[^»]*+$) ) \s*+ )++""",
     regex.X,
 )
 _TAIL = regex.compile(
-    r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|[»→«►▶])\s*+$|-(?<=\b(?:\d|\p{Lu}\p{Ll}?\d?)-)\s*+$"
+    r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|[»→«►▶])\s*+$|(?<=\p{L})[-=]{3,}+\s*+$|-(?<=\b(?:\d|\p{Lu}\p{Ll}?\d?)-)\s*+$"
 )
 """Signs behind a sentence, and that of a mark or an ion: 2- and Cl-."""
 _FEW_WORDS = r"(?=[^{0}]*\p{{L}}{{2}})[^{0}\s]++(?: [^{0}\s]++)?"
@@ -59,7 +61,7 @@ _TRAIL = regex.compile(rf"\s*+(?P<name>{_NAME})(?:{_BETWEEN}(?P<name>{_NAME}))++
 _SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]")
 _PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞|｜;]")
 _BARE = re.compile(
-    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
+    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|{_MAIL}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
 )
 _ITEM = regex.compile(
     rf"(?:(?<=[\s\p{{Han}}\p{{P}}])|^)(?:(?P<number>[{_CIRCLED}])|(?P<open>[(（])?"

@@ -142,6 +142,8 @@ def test_the_heads_of_entries_are_no_part_of_them(heads: str, language: str, ent
         ("I. The End. A. The rest", "en", "The End.|The rest"),
         ("A.北京B.上海", "zh", "北京|上海"),
         ("Q: Is it?\nA: Yes it is.\nA: 5\nB: No", "en", "Is it?|Yes it is.|A: 5|B: No"),
+        ("Re: AW: Our trip\nFwd: Re: 5 pens\nReal: yes", "en", "Our trip|5 pens|Real: yes"),
+        ("-----Original Message-----", "en", "Original Message"),
         ("(1)苹果(2)香蕉", "zh", "(1)苹果|(2)香蕉"),
         ("首页|新闻|体育", "zh", "首页|新闻|体育"),
         ("苹果>香蕉\n文件/文件夹\n苹果;梨", "zh", "苹果|香蕉|文件/文件夹|苹果|梨"),
