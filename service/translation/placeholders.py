@@ -67,6 +67,10 @@ _DELIMITED = regex.compile(
     + _LONG_UNITS
     + r"""|(?<=[\ \u00a0\u202f])[mgltsVAW]
         |(?<=[\ \u00a0\u202f])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
+    # 3 p.m. EST, 15:00 Uhr MEZ
+    |(?<![\d.,:])\d{1,2}(?:(?::\d\d)?(?:\ Uhr)?\ \K(?:GMT|UTC|BST|CES?T|MES?Z|[AE]E[SD]T)
+        |(?::\d\d)?\ ?[apAP]\.?[mM]\.?\ \K(?:GMT|UTC|BST|CES?T|A?[CEMP][SD]?T)
+        |:\d\d\ \K[CEMP][SD]?T)(?:[+-]\d{1,2}(?::\d\d)?)?(?![\p{L}\d])
     # 1 000 000, numbers of cards, telephone numbers, IBAN, hashtags and mentions in Chinese
     |(?=\d{1,3}[\ \u00a0\u202f]\d{3}[\ \u00a0\u202f]\d{3}(?!\d))(?<![\p{Latin}\d_+.,/:-]|\d\ )
         \d++(?:[\ \u00a0\u202f]\d{3}(?!\d))++(?![\p{Latin}_]|[.,:/-]\d)
@@ -89,9 +93,10 @@ _DELIMITED = regex.compile(
         |(?!MON|TUE|WED|THU|FRI|SAT|SUN|THE|AND|FOR|UND|VON|BIS)[A-Z]{3}
             (?=\ \d{1,3}(?::\d\d|\ ?[-–:]\ ?\d{1,3})(?!\d))
         |(?<=\d\ ?[-–:]\ ?\d{1,3}\ )[A-Z]{3})(?![\p{Latin}\d_\#%-])
-    # German streets with a number: Schillerstr. 7a, Karl-Marx-Allee 5, Landsberger Straße 12-14
-    |(?<![\p{L}\d_-])(?!(?:Bundes|Land|Schnell)str)\p{Lu}[\p{L}-]{1,40}?
-        (?:(?:-S|er\ S|(?<=\p{Ll})s)tr(?:\.|a(?:ß|ss)e)
+    # German streets with a number: Schillerstr. 7a, Karl-Marx-Allee 5, Lange Straße 12-14
+    |(?<![\p{L}\d_-])(?!(?:Bundes|Land|Schnell)str|(?:D[ei]|Dies|Ein|Jed|Kein)e?r?\ )
+        \p{Lu}[\p{L}-]{1,40}?
+        (?:(?:-S|er?\ S|(?<=\p{Ll})s)tr(?:\.|a(?:ß|ss)e)
         |(?:-A|(?<=\p{Ll})a)llee|(?:-G|(?<=\p{Ll})g)asse)
         \ \d{1,3}[a-z]?(?:\ ?[-–/]\ ?\d{1,3}[a-z]?)?(?![\p{L}\d_%]|[.,:]\d)
     # the number of a decree, feet and inches, sections, postcodes: 5'11" 14" §6.9 SW1A 2AA NY 10016

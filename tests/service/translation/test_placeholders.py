@@ -211,6 +211,12 @@ def test_the_parts_of_a_section_are_kept(number: str, section: str, frame: str) 
             "Hauptstr. 12a, Karl-Marx-Allee 5, Landsberger Straße 12-14 und Rosengasse 3.",
             ["Hauptstr. 12a", "Karl-Marx-Allee 5", "Landsberger Straße 12-14", "Rosengasse 3"],
         ),
+        ("Die Straße 5, Hohe Straße 7", ["Hohe Straße 7"]),
+        (
+            "3 p.m. EST, 15:00 Uhr MEZ, 5 GMT+2 or 20:45 CET (2:45pm ET)",
+            ["EST", "MEZ", "GMT+2", "CET", "ET"],
+        ),
+        ("15 ET, CET, at GMT, 5 CETs", []),
         ("Sie wohnt in der Goethestr. 5. Er in der Domstrasse 7", ["Goethestr. 5", "Domstrasse 7"]),
         (
             "Die Hauptstraße ist 5 Meter lang, Bundesstraße 5, Straße 5, Allee 3, Hauptstraße 3,5",
