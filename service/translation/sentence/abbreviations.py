@@ -57,6 +57,7 @@ _WORDS = {
         "Bhf.": "Bahnhof",
         r"Bio(?<=\d\s?Bio).": "Billionen",
         "Bsp.": "Beispiel",
+        "Ca.": "Etwa",
         "Dez.": "Dezember",
         "Fa.": "Firma",
         "Feb.": "Februar",
@@ -92,7 +93,7 @@ _WORDS = {
         "bspw.": "beispielsweise",
         "bzgl.": "bezüglich",
         "bzw.": "oder",
-        r"d\.\sh.": "d.h.",
+        r"d\.\s?h.": "d.h.",
         "durchschn.": "durchschnittlich",
         "ehem.": "ehemalige",
         "einschl.": "einschließlich",
@@ -214,7 +215,7 @@ _WORDS = {
 }
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
 _OWN = {
-    ("de", "en"): {"vor Christus": "BC", "nach Christus": "AD"},
+    ("de", "en"): {"d.h.": "i.e.", "vor Christus": "BC", "nach Christus": "AD"},
     ("en", "de"): {"number": "Nr."},
 }
 """By pair, what the target writes for some of these words: networks make Zahl 5 of number 5."""
@@ -224,6 +225,9 @@ _NO_CENTS = regex.compile(
 """1.299,- € or CHF 5.–."""
 _WITHS = {"w/o": "without", "w/": "with"}
 _WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
+_MONTHS = {"Jänner": "Januar", "Feber": "Februar"}
+_MONTH = regex.compile(r"\b(?:Jänner|Feber)\b")
+"""Of Austria."""
 _DASH = regex.compile(r"(?<=\p{L}{2})—(?=\p{L})")
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;)\]])|(?=\.\W*+$))"
@@ -305,7 +309,8 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
         for one in known.finditer(text):
             word = _word(one, language)
             same = own.get(word[0].lower() + word[1:])
-            (numbers if same else found).append(Replacement(*one.span(), same or word))
+            if (same or word) != one.group():
+                (numbers if same else found).append(Replacement(*one.span(), same or word))
     return spell(text, found, numbers) if found or numbers else None
 
 
@@ -315,6 +320,7 @@ def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:
         yield Replacement(start, end, f"{francs}{number}")
     if language == "de":
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
+        yield from (Replacement(*one.span(), _MONTHS[one.group()]) for one in _MONTH.finditer(text))
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
     if (language, target) == ("en", "de"):
         yield from (Replacement(*one.span(), " — ") for one in _DASH.finditer(text))
