@@ -19,7 +19,7 @@ _ROMAN = "(?:[ivx]{1,5}|[IVX]{1,5})"
 _LETTERED = (
     rf"(?:(?:[(（](?:[A-Za-z]|{_ROMAN})[)）]|(?:[A-Za-z]|{_ROMAN})[)）]|(?:[a-h]|{_ROMAN})\.)"
     r"\s++(?!(?:and|or|to|und|oder|bis|Chr)\b)(?=[\"“„‘«]?(?:\p{L}{2}|\p{Han}))"
-    r"|[A-HIVX]\.\s++(?=[\"“„‘«]?(?:\p{Lu}\p{L}|\p{Han}))|[A-H][.．、)）]\s*+(?=\p{Han})"
+    r"|[A-HIVX]\.\s++(?=[\"“„‘«]?(?:\p{Lu}\p{L}|\p{Han}))|[A-H][.．、)）]\s*+(?=\d{0,6}\p{Han})"
     r"|[QA]:\s++(?=[\"“„‘«]?\p{L}{2}))"
 )
 """a. or (iii) before an entry, and Q: or A: before a question; not E. coli."""
@@ -67,7 +67,8 @@ _ITEM = regex.compile(
     rf"(?:(?<=[\s\p{{Han}}\p{{P}}])|^)(?:(?P<number>[{_CIRCLED}])|(?P<open>[(（])?"
     rf"(?:(?P<roman>i{{1,3}}|iv|vi{{0,3}})|(?P<letter>[A-Ha-h])"
     r"|(?<!\b(?:and|or|to|und|oder|bis)\s)(?P<number>\d{1,2}))"
-    r"(?P<close>(?(open)[)）]|[.．、)）])))(?!\s*+(?:and|or|to|und|oder|bis|[和或与至、,，\d-])|\s*+\Z)"
+    r"(?P<close>(?(open)[)）]|[.．、)）])))(?!\s*+(?:and|or|to|und|oder|bis|[和或与至、,，-]"
+    r"|(?(letter)\d(?!\d{0,5}\p{Han})|\d))|\s*+\Z)"
 )
 """The head of an entry of a row, as in A. Yes B. No."""
 _SECOND_ITEM = re.compile(r"(?<![A-Za-z0-9])(?:ii|[Bb2])[.．、)）]|②")
