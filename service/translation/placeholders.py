@@ -145,7 +145,7 @@ _CODE = regex.compile(
     # letters among digits, and capitals within: 1a2b3c 0x1f X209 B-209 a1bC getName aHumpAndMore
     # a.GetName
     |(?<![A-Za-z\d])(?=[A-Za-z\d]{6})[A-Za-z\d]*?(?:\d[A-Za-z]++\d|[A-Za-z]\d++[A-Za-z])
-    |^0x[\da-f]|[A-Za-z]\d{3}|[A-Z]-\d{3}|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
+    |^0x[\da-f]|[A-Za-z]\d{3}|[A-Z]-\d{3}|^[A-Z]{3}-[A-Z]$|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
     |^(?=\D*\d).*[a-z][A-Z]|[a-z][A-Z]+[a-z]+[A-Z]
     |^(?:[a-z]{2,}|[A-Z][a-z]{2,}(?!Inn))[A-Z][a-z]|[a-z]\.[A-Z][a-z]++[A-Z]|^[A-Za-z]{1,2}\*{2,}[A-Za-z]++$
     """,

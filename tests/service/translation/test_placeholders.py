@@ -216,6 +216,7 @@ def test_the_parts_of_a_section_are_kept(number: str, section: str, frame: str) 
             "3 p.m. EST, 15:00 Uhr MEZ, 5 GMT+2 or 20:45 CET (2:45pm ET)",
             ["EST", "MEZ", "GMT+2", "CET", "ET"],
         ),
+        ("USB-C and USB-C-Kabel, not T-DO or BE-IN", ["USB-C", "USB-C"]),
         ("15 ET, CET, at GMT, 5 CETs", []),
         ("Sie wohnt in der Goethestr. 5. Er in der Domstrasse 7", ["Goethestr. 5", "Domstrasse 7"]),
         (
