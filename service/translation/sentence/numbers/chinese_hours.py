@@ -31,6 +31,7 @@ _UNKNOWN = frozenset("早晚")
 _EARLY = frozenset({"凌晨", "清晨"})
 """Networks know 早上八点 within a sentence."""
 _DAY = regex.compile(r"(?:(?:周|星期|礼拜)[一二三四五六日天]|\d[日号])\Z")
+_DATE = regex.compile(r"(?r)(?<=\d)[日号]\Z")
 _LONGEST_DAY = 3
 """Without a space behind it, the networks lose the day."""
 
@@ -54,9 +55,11 @@ def _sides(found: regex.Match[str]) -> tuple[str, ...]:
 
 
 def _is_better_in_digits(found: regex.Match[str]) -> bool:
-    """Times with minutes, and those from one part of the day to another; of those in words, the
-    ones with 时 and of the morning."""
+    """Times with minutes, those from one part of the day to another, and of a part of the day
+    behind a date; of those in words, the ones with 时 and of the morning."""
     sides = _sides(found)
+    if found["part"] and found["sign"] and _DATE.search(found.string, 0, found.start()):
+        return True
     is_in_words = not all(found[f"{side}hour"].isdecimal() for side in sides)
     is_odd = "时" in {found[f"{side}sign"] for side in sides}
     is_of_morning = is_in_words and found["part"] in MORNING
