@@ -173,6 +173,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
         ),
         _until,
     ),
+    (regex.compile(rf"(?<=第)[{DIGITS}]千[{DIGITS}零百十]{{1,7}}(?=[条章节名次个])"), _in_list),
     (regex.compile("十[有之]八九"), _likely),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),
     (
