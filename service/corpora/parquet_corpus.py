@@ -139,10 +139,9 @@ class ParquetCorpus:
 
     def finish(self) -> None:
         """Write the last part; an empty file has one without rows."""
-        if not self._waiting and not self._parts:
-            self._waiting = [self._translated(self._empty, [])]
-        if self._waiting and (self._waiting[0].num_rows or not self._parts):
-            self._write_part(pa.concat_tables(self._waiting))
+        rows = pa.concat_tables([*self._waiting, self._translated(self._empty, [])])
+        if rows.num_rows or not self._parts:
+            self._write_part(rows)
 
     def _translated(self, rows: pa.Table, translations: Sequence[Translation]) -> pa.Table:
         columns = self._columns

@@ -64,6 +64,16 @@ def test_parts_that_are_missing_are_written_again(tmp_path: Path) -> None:
         assert content(output) == whole
 
 
+@pytest.mark.parametrize("part_rows", [1, 3, 4, 6])
+@pytest.mark.parametrize("count", range(14))
+def test_parts_of_any_length_have_all_rows(count: int, part_rows: int, tmp_path: Path) -> None:
+    source, output = tmp_path / "source.parquet", tmp_path / "out"
+    write_corpus(source, "parquet", texts(count))
+    run(source, output, options("parquet", part_rows=part_rows))
+    assert pq.read_table(output)["id"].to_pylist() == [*range(count)]
+    assert len(content(output)) == max(1, -(-count // part_rows))
+
+
 def test_a_run_that_is_killed_twenty_times_loses_and_doubles_nothing() -> None:
     command = [sys.executable, "-m", "tests.service.corpora.runs"]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
