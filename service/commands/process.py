@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn, Self
+from typing import NoReturn, Self, TextIO
 
 from service.signals import EXIT_MAY_PASS
 
@@ -57,19 +57,26 @@ def exiting_on_interrupt(message: str = "") -> Iterator[None]:
 def end_process(code: str | int | None) -> None:
     """End with this exit code.
 
-    Skips Python's shutdown, which would print errors, if standard output cannot be flushed or
-    threads may still compute after an interrupt.
+    Skips Python's shutdown, which would print errors and change the code, if a standard stream
+    cannot be flushed or threads may still compute after an interrupt. Text that is lost on standard
+    output is a failure; of standard error it is none.
     """
-    can_shut_down = code not in (_INTERRUPTED, _BROKEN_PIPE)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            can_shut_down = False
-    if can_shut_down:
+    is_written, is_reported = [*map(_is_flushed, (sys.stdout, sys.stderr))]
+    if is_written and is_reported and code not in (_INTERRUPTED, _BROKEN_PIPE):
         sys.exit(code)
-    os._exit(code if isinstance(code, int) and code else 2)
+    if code is None or isinstance(code, int):
+        os._exit(code or (0 if is_written else _FAILED))
+    os._exit(_FAILED)
+
+
+def _is_flushed(stream: TextIO | None) -> bool:
+    """Whether nothing waits to be written."""
+    try:
+        if stream is not None:
+            stream.flush()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _exit_interrupted(message: str, _: int, __: FrameType | None) -> None:

@@ -38,10 +38,11 @@ def translate_corpus(
     for one in some_ahead(begun, num_ahead):
         translations = _translations(one)
         corpus.write(one.batch, translations)
-        progress.num_before = corpus.num_done
+        progress.set_before(corpus.num_done, corpus.num_failed)
         progress.add(translations, one.batch.fraction)
     corpus.finish()
-    return corpus.num_failed + progress.num_failed
+    progress.set_before(corpus.num_done, corpus.num_failed)
+    return progress.num_failed
 
 
 def _begin(batch: CorpusBatch[KeptT], translators: TextTranslators) -> _Begun[KeptT]:

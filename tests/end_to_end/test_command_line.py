@@ -135,6 +135,15 @@ def test_closed_standard_streams_are_no_files_to_write_into(coffee: Path, tmp_pa
     assert shell("$DRAGOMAN translate --to nowhere <&- >&- 2>&-").returncode == 2
 
 
+@pytest.mark.parametrize("messages", ["2> /dev/full", "2>&-"])
+@pytest.mark.parametrize(("given", "code"), [("[1]", 3), ('{"text": "Tea."}', 0), ("", 0)])
+def test_messages_that_nobody_takes_change_no_result(given: str, code: int, messages: str) -> None:
+    line = f"echo '{given}' | $DRAGOMAN translate --from en --to zh --format jsonl {messages}"
+    result = shell(line)
+    assert (result.returncode, result.stderr) == (code, "")
+    assert len(result.stdout.splitlines()) == 1
+
+
 START_A_THREAD = """
 import threading
 from service.commands.process import failing_in_one_line

@@ -18,13 +18,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from service.commands.corpora import translate_corpus_file
+from service.commands.corpora import opened_corpus, translate_corpus_file
 from service.corpora.compression import ZSTD, frame
 from service.corpora.line_files import lock
 from service.corpora.progress import CorpusProgress
+from service.corpora.run import translate_corpus
 from service.corpora.shards import Shard
 from service.corpora.translations import Translation, Translators
-from tests.service.corpora.runs import FILES, KILLS, content, options, run, texts, write_corpus
+from tests.service.corpora.runs import (
+    FILES,
+    KILLS,
+    UpperCase,
+    content,
+    options,
+    run,
+    texts,
+    write_corpus,
+)
 
 LINE_FILES = FILES[:3]
 _NEXT = b"\n"
@@ -352,7 +362,7 @@ def test_progress_tells_the_rest_and_the_first_failures(monkeypatch: pytest.Monk
     monkeypatch.setattr("service.corpora.progress.time.monotonic", lambda: clock[0])
     stream = io.StringIO()
     progress = CorpusProgress(stream)
-    progress.num_before = 1000
+    progress.set_before(1000, 0)
     for fraction in (0.5, 0.6, 0.75):
         clock[0] += 100
         progress.add([Translation("a")] * 200, fraction)
@@ -367,3 +377,19 @@ def test_progress_tells_the_rest_and_the_first_failures(monkeypatch: pytest.Monk
     assert said[3] == "dragoman: record 1601 is not translated: it is bad"
     assert len(said) == 3 + 20 + 2
     assert said[-1] == "dragoman: 1,630 records, 2/s, 30 failed"
+
+
+@pytest.mark.parametrize(("corpus_format", "ending"), FILES)
+def test_a_run_without_work_tells_what_is_written(
+    corpus_format: str, ending: str, tmp_path: Path
+) -> None:
+    source, output, stream = tmp_path / f"source{ending}", tmp_path / "out", io.StringIO()
+    write_corpus(source, corpus_format, texts(40))
+    chosen = options(corpus_format, resume=True)
+    num_failed = run(source, output, chosen)
+    with opened_corpus(source, output, chosen) as corpus:
+        progress = CorpusProgress(stream)
+        assert translate_corpus(corpus, UpperCase(), progress) == num_failed
+    progress.end()
+    num_records = 40 + (corpus_format == "tsv")
+    assert stream.getvalue() == f"dragoman: {num_records} records, 0/s, {num_failed} failed\n"
