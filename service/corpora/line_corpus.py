@@ -41,7 +41,7 @@ class LineCorpus:
             yield self._batch(batch)
 
     def _record(self, line: bytes | None) -> Record:
-        return Record(b"", error=_TOO_LONG) if line is None else self._format.read(line)
+        return self._format.unread(_TOO_LONG) if line is None else self._format.read(line)
 
     def _batch(self, records: list[Record]) -> CorpusBatch[list[Record]]:
         errors = {place: one.error for place, one in enumerate(records) if one.error}
@@ -74,4 +74,4 @@ class LineCorpus:
         return self._format.write(record, translation) if record.fixed is None else record.fixed
 
     def finish(self) -> None:
-        """The output is whole as it is."""
+        self._output.finish()

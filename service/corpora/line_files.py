@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import BinaryIO, Self, cast
 
@@ -136,7 +136,10 @@ class LineOutput:
             try:
                 for content, after in whole_frames(self.compression, written):
                     end = after
-                    yield content.removesuffix(b"\n").split(b"\n")
+                    *lines, rest = content.split(b"\n")
+                    if rest:
+                        raise ValueError("it has a frame that ends within a line")
+                    yield lines
             except ValueError as error:
                 raise ValueError(f"cannot go on with {self._path}: {error}") from error
             self._file.truncate(end)
@@ -145,6 +148,11 @@ class LineOutput:
         """Write a frame of lines. Raises ValueError, and BrokenPipeError if the reader is gone."""
         self._output.write(frame(self.compression, b"".join(line + b"\n" for line in lines)))
 
+    def finish(self) -> None:
+        """All is written. Without a frame other programs would not read a compressed file."""
+        if self._file is not None and self._is_regular and not _size(self._file):
+            self.write([])
+
 
 def lock(descriptor: int, path: Path) -> None:
     """Hold a file or a directory until it is closed. Raises ValueError if another run does."""
@@ -152,9 +160,11 @@ def lock(descriptor: int, path: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise ValueError(f"another run writes {path}") from error
+    except OSError:  # a file system without locks
+        return
 
 
-def _size(file: BufferedReader) -> int:
+def _size(file: BufferedReader | FileIO) -> int:
     """0 if it is no regular file."""
     status = os.fstat(file.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from service.corpora.translations import Translation
 
 _LINE_BREAKS, _CELL_BREAKS = re.compile(r"[\r\n]+"), re.compile(r"[\t\r\n]+")
-_NO_OBJECT, _NO_FIELD = b"{}", object()
+_NO_FIELD = object()
 
 
 class CorpusError(ValueError):
@@ -62,6 +62,13 @@ class Record(NamedTuple):
 class LineFormat(ABC):
     """Reads a text from a line, and writes a line with its translation."""
 
+    _nothing = b""
+    """A record without content."""
+
+    def unread(self, error: str) -> Record:
+        """A line of which nothing is kept, and why."""
+        return Record(self._nothing, error=error)
+
     def read(self, line: bytes) -> Record:
         """A line that has no text is a record with an error. Raises CorpusError."""
         try:
@@ -110,6 +117,8 @@ class JsonLines(LineFormat):
     """A line is a JSON object with the text in a field. It is kept byte for byte, and the fields of
     the translation come last. Of a line that is no object nothing is kept."""
 
+    _nothing = b"{}"
+
     def __init__(self, field: str, columns: AddedColumns) -> None:
         self._field, self._columns = field, columns
 
@@ -121,7 +130,7 @@ class JsonLines(LineFormat):
             try:
                 _json_object(line)
             except ValueError:
-                return record._replace(line=_NO_OBJECT)
+                return self.unread(record.error)
         return record
 
     def _text(self, line: bytes) -> str | None:

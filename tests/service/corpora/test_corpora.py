@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import dataclasses
+import errno
 import gzip
 import io
 import json
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from service.commands.corpora import opened_corpus, translate_corpus_file
-from service.corpora.compression import ZSTD, frame
+from service.corpora.compression import ZSTD, Compression, frame
 from service.corpora.line_files import lock
 from service.corpora.progress import CorpusProgress
 from service.corpora.run import translate_corpus
@@ -166,6 +167,30 @@ def test_a_line_that_is_no_object_with_a_text_says_why(tmp_path: Path) -> None:
             assert not line
         else:
             assert reason in json.loads(line, parse_int=float)["translation_error"]
+
+
+@pytest.mark.parametrize(
+    ("corpus_format", "written"),
+    [("text", ["A", "", "B"]), ("tsv", ["a\tA", "\t", "b\tB"]), ("jsonl", None)],
+)
+def test_a_line_that_is_too_long_is_a_record_that_failed(
+    corpus_format: str,
+    written: list[str] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("service.corpora.line_files._MOST_LINE_BYTES", 64)
+    given = ["a", "long" * 99, "b"]
+    if written is None:
+        given = [json.dumps({"text": text}) for text in given]
+    field = "text" if written is None else "1"
+    found = written_lines("\n".join(given).encode(), corpus_format, tmp_path, field=field)
+    if written is None:
+        objects = [json.loads(line) for line in found]
+        assert [one["translation"] for one in objects] == ["A", None, "B"]
+        assert "longer than" in objects[1]["translation_error"]
+    else:
+        assert found == written
 
 
 def test_a_column_has_a_name_or_a_number(tmp_path: Path) -> None:
@@ -377,6 +402,38 @@ def test_progress_tells_the_rest_and_the_first_failures(monkeypatch: pytest.Monk
     assert said[3] == "dragoman: record 1601 is not translated: it is bad"
     assert len(said) == 3 + 20 + 2
     assert said[-1] == "dragoman: 1,630 records, 2/s, 30 failed"
+
+
+@pytest.mark.parametrize(("ending", "compression"), [(".gz", "gzip"), (".zst", "zstd")])
+def test_a_compressed_output_without_lines_can_be_read(
+    ending: str, compression: Compression, tmp_path: Path
+) -> None:
+    source, output = tmp_path / "source", tmp_path / f"out{ending}"
+    source.write_bytes(b"")
+    for _ in range(2):
+        run(source, output, options("text", resume=True))
+        assert output.read_bytes() == frame(compression, b"") != b""
+    source.write_bytes(b"a\n")
+    run(source, output, options("text", resume=True))
+    assert output.read_bytes() == frame(compression, b"") + frame(compression, b"A\n")
+
+
+def test_an_output_of_other_frames_is_refused(tmp_path: Path) -> None:
+    source, output = tmp_path / "source", tmp_path / "out.gz"
+    source.write_bytes(b"ab\n")
+    output.write_bytes(frame("gzip", b"A") + frame("gzip", b"B\n"))
+    with pytest.raises(ValueError, match="a frame that ends within a line"):
+        run(source, output, options("text", resume=True))
+
+
+def test_a_file_system_without_locks_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("service.corpora.line_files.fcntl.flock", none)
+    assert written_lines(b"a\n", "text", tmp_path) == ["A"]
 
 
 @pytest.mark.parametrize(("corpus_format", "ending"), FILES)
