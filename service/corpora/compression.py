@@ -27,6 +27,8 @@ _ZLIB_HEADER_OF_GZIP = 31
 ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 _BLOCK_BYTES = 2**20
 _MOST_FRAME_BYTES = 2**28
+_LONGEST_WINDOW = 31
+"""As of `zstd --long=31`: 2 GiB of memory, which only such files take."""
 
 
 class _Decompressor(Protocol):
@@ -55,7 +57,8 @@ def decompressed(file: BufferedReader) -> BinaryIO:
     if mark.startswith(_GZIP_MARK):
         return cast(BinaryIO, gzip.open(file))
     if mark.startswith((_ZSTD_MARK, *_SKIPPED_MARKS)):
-        return cast(BinaryIO, _zstd().open(file))
+        longest = {_zstd().DecompressionParameter.window_log_max: _LONGEST_WINDOW}
+        return cast(BinaryIO, _zstd().open(file, options=longest))
     for kind, marks in _UNREAD.items():
         if mark.startswith(marks):
             raise ValueError(f"it is {kind}; a corpus is UTF-8, as it is or in gzip or zstd")

@@ -303,6 +303,16 @@ def test_a_zstd_file_may_begin_with_a_frame_to_skip(tmp_path: Path) -> None:
     assert written_lines(given, "text", tmp_path) == ["ONE", "TWO"]
 
 
+@pytest.mark.parametrize("window_log", [10, 27, 31])
+def test_a_zstd_file_may_look_back_as_far_as_the_program_can(
+    window_log: int, tmp_path: Path
+) -> None:
+    window, last_block = (window_log - 10) << 3, 1
+    block = (4 << 3 | last_block).to_bytes(3, "little") + b"one\n"
+    given = b"\x28\xb5\x2f\xfd" + bytes([0, window]) + block
+    assert written_lines(given, "text", tmp_path) == ["ONE"]
+
+
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
