@@ -117,6 +117,7 @@ def translate_corpus_file(
         from service.corpora.run import translate_corpus
 
     _require_possible(file, output, chosen)
+    output = _file_to_write(file, output, chosen)
     opened = opened_corpus(file, output, chosen)
     is_small = file is not None and are_small([file])
     with (
@@ -144,6 +145,16 @@ def _require_possible(file: Path | None, output: Path | None, chosen: CorpusOpti
         raise ValueError("--score and --checks need --format jsonl, tsv or parquet")
     if chosen.format == "parquet" and (file is None or output is None):
         raise ValueError("--format parquet needs FILE and -o, the directory to write")
+
+
+def _file_to_write(file: Path | None, output: Path | None, chosen: CorpusOptions) -> Path | None:
+    """The output; of lines into a directory, the file there with the input's name. Raises
+    ValueError."""
+    if output is None or chosen.format == "parquet" or not output.is_dir():
+        return output
+    if file is None:
+        raise ValueError(f"{output} is a directory, which needs FILE")
+    return output / file.name
 
 
 @contextmanager

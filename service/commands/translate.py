@@ -151,9 +151,8 @@ def translate(
     if corpus.format is not None:
         if plain or join_lines or replace or len(files) > 1:
             raise ValueError("--format takes one FILE, and no --plain, --join-lines or --replace")
-        path = None if output == "-" else Path(output)
         file = files[0] if files else None
-        translate_corpus_file(file, path, opening, corpus)
+        translate_corpus_file(file, _made(output), opening, corpus)
         return
     reading = functools.partial(TextReader, language=source, joins_lines=join_lines)
     with Failures() as failures:

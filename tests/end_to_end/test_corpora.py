@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import subprocess
 import time
@@ -96,6 +97,15 @@ def test_a_record_that_fails_is_written_and_counted_and_the_others_are_translate
     said = result.stderr.splitlines()
     assert said[0].startswith("dragoman: record 2 is not translated: ")
     assert said[1].endswith("1 failed")
+
+
+def test_lines_in_a_directory_have_the_name_of_their_file(tmp_path: Path) -> None:
+    given, directory = tmp_path / "tea.txt.gz", tmp_path / "de"
+    given.write_bytes(gzip.compress(b"Good morning.\n"))
+    arguments = [*TRANSLATE, "--format", "text", "-o", f"{directory}/"]
+    assert run(*arguments, str(given)).returncode == 0
+    assert gzip.decompress((directory / given.name).read_bytes()) == b"Guten Morgen.\n"
+    assert "de is a directory, which needs FILE" in run(*arguments, text="Tea.\n").stderr
 
 
 def test_a_run_whose_engines_are_killed_ends_and_is_continued(tmp_path: Path) -> None:
