@@ -92,9 +92,7 @@ class ChildEnd:
         linking = set[asyncio.Future[None]]()
 
         def read() -> None:
-            message, descriptors, _, _ = socket.recv_fds(self._socket, _MOST_BYTES, 1)
-            if not message:
-                os._exit(_ORPHANED)
+            message, descriptors = self._received()
             word, _, rest = message.decode().partition(" ")
             if word != _LINK:
                 commands[word]()
@@ -109,6 +107,15 @@ class ChildEnd:
         self._socket.setblocking(False)
         loop.add_reader(self._socket, read)
         self._say_alive(loop)
+
+    def _received(self) -> tuple[bytes, list[int]]:
+        """A message and its descriptors. The process ends with its parent, at whose end the system
+        resets the connection if the parent has not read everything."""
+        with contextlib.suppress(ConnectionResetError):
+            message, descriptors, _, _ = socket.recv_fds(self._socket, _MOST_BYTES, 1)
+            if message:
+                return message, descriptors
+        os._exit(_ORPHANED)
 
     def _say_alive(self, loop: asyncio.AbstractEventLoop) -> None:
         with contextlib.suppress(OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -97,6 +98,22 @@ def test_a_record_that_fails_is_written_and_counted_and_the_others_are_translate
     said = result.stderr.splitlines()
     assert said[0].startswith("dragoman: record 2 is not translated: ")
     assert said[1].endswith("1 failed")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_no_process_and_says_nothing(
+    ending: signal.Signals, tmp_path: Path
+) -> None:
+    text, output = tmp_path / "text", tmp_path / "output"
+    text.write_text(apples(100_000))
+    arguments = command(*TRANSLATE, "--format", "text", str(text), "-o", str(output))
+    with subprocess.Popen(arguments, text=True, env=SEVERAL, stderr=subprocess.PIPE) as process:
+        while not (output.exists() and output.stat().st_size):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(ending)
+        _, said = process.communicate(timeout=WAIT_SECONDS)  # all processes have standard error
+    assert (process.returncode, said) == (-ending, "")
 
 
 def test_lines_in_a_directory_have_the_name_of_their_file(tmp_path: Path) -> None:
