@@ -22,6 +22,9 @@ from service.corpora.shards import Shard
 from service.corpora.translations import Translation
 
 _BATCH_ROWS = 1024
+_TEXTS = {pa.null(), pa.string(), pa.large_string(), pa.string_view()}
+_BYTES = {pa.binary(), pa.large_binary(), pa.binary_view()}
+"""Some programs write texts as bytes."""
 
 
 class ParquetCorpus:
@@ -54,7 +57,7 @@ class ParquetCorpus:
             self._parts = _parts(directory)
             if self._parts and not resumes:
                 raise ValueError(f"{directory} has parts already; --resume goes on with them")
-            self.num_done = sum(pq.read_metadata(part).num_rows for part in self._parts)
+            self.num_done = sum(map(_num_rows, self._parts))
             self.num_failed = sum(map(self._failed_in, self._parts))
             self._opened = stack.pop_all()
 
@@ -67,6 +70,9 @@ class ParquetCorpus:
         if names.count(self._column) > 1:
             raise CorpusError(f"{self._name} has several columns {self._column!r}")
         self._columns.require_new(names)
+        kind = self._source.schema_arrow.field(self._column).type
+        if (kind.value_type if pa.types.is_dictionary(kind) else kind) not in _TEXTS | _BYTES:
+            raise CorpusError(f"the column {self._column!r} of {self._name} is {kind}, not text")
 
     def __enter__(self) -> Self:
         return self
@@ -93,9 +99,9 @@ class ParquetCorpus:
             fraction = (position - self._begin) / max(1, self._end - self._begin)
             values = _values(table[self._column])
             errors = {
-                place: f"it has no text in the column {self._column!r}"
+                place: f"it is not UTF-8 in the column {self._column!r}"
                 for place, value in enumerate(values)
-                if not (value is None or isinstance(value, str))
+                if isinstance(value, bytes)
             }
             texts = [None if place in errors else value for place, value in enumerate(values)]
             yield CorpusBatch(texts, table, errors, fraction)
@@ -186,16 +192,24 @@ def _naming_errors(batches: Iterator[pa.RecordBatch], source: Path) -> Iterator[
 def _values(column: pa.ChunkedArray) -> list[Any]:
     """The texts of a column; bytes for those that are not UTF-8."""
     try:
-        return [*column.to_pylist()]
+        found = column.to_pylist()
     except UnicodeDecodeError:
-        return [_decoded(one) for one in column.cast(pa.large_binary()).to_pylist()]
+        found = column.cast(pa.large_binary()).to_pylist()
+    return [_decoded(one) if isinstance(one, bytes) else one for one in found]
 
 
-def _decoded(content: bytes | None) -> str | bytes | None:
+def _decoded(content: bytes) -> str | bytes:
     try:
-        return content and content.decode()
+        return content.decode()
     except UnicodeDecodeError:
         return content
+
+
+def _num_rows(part: Path) -> int:
+    try:
+        return int(pq.read_metadata(part).num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"cannot go on with {part}: {error}; remove it") from error
 
 
 def _made(directory: Path) -> int:

@@ -30,7 +30,6 @@ from tests.service.corpora.runs import (
     FILES,
     KILLS,
     UpperCase,
-    content,
     options,
     run,
     texts,
@@ -61,30 +60,6 @@ def test_an_output_cut_anywhere_is_completed_to_the_same_bytes(
         assert output.read_bytes() == whole
 
 
-def test_parts_that_are_missing_are_written_again(tmp_path: Path) -> None:
-    source, output = tmp_path / "source.parquet", tmp_path / "out"
-    write_corpus(source, "parquet", texts(23))
-    num_failed = run(source, output, options("parquet"))
-    whole = content(output)
-    assert len(whole) == 5
-    for kept in range(5):
-        for part in sorted(output.glob("part-*"))[kept:]:
-            part.unlink()
-        (output / ".unfinished").write_bytes(b"PAR1")
-        assert run(source, output, options("parquet", resume=True)) == num_failed
-        assert content(output) == whole
-
-
-@pytest.mark.parametrize("part_rows", [1, 3, 4, 6])
-@pytest.mark.parametrize("count", range(14))
-def test_parts_of_any_length_have_all_rows(count: int, part_rows: int, tmp_path: Path) -> None:
-    source, output = tmp_path / "source.parquet", tmp_path / "out"
-    write_corpus(source, "parquet", texts(count))
-    run(source, output, options("parquet", part_rows=part_rows))
-    assert pq.read_table(output)["id"].to_pylist() == [*range(count)]
-    assert len(content(output)) == max(1, -(-count // part_rows))
-
-
 def test_a_run_that_is_killed_twenty_times_loses_and_doubles_nothing() -> None:
     command = [sys.executable, "-m", "tests.service.corpora.runs"]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -106,17 +81,6 @@ def test_shards_in_their_order_are_the_whole(
     ]
     assert b"".join(part.read_bytes() for part in parts) == whole.read_bytes()
     assert sum(failed) == num_failed
-
-
-def test_shards_of_rows_in_their_order_are_the_whole(tmp_path: Path) -> None:
-    source = tmp_path / "source.parquet"
-    write_corpus(source, "parquet", texts(40))
-    run(source, tmp_path / "whole", options("parquet"))
-    rows: list[object] = []
-    for place in range(7):
-        run(source, tmp_path / str(place), options("parquet", shard=Shard(place, 7)))
-        rows += pq.read_table(tmp_path / str(place)).to_pylist()
-    assert rows == pq.read_table(tmp_path / "whole").to_pylist()
 
 
 def written_lines(given: bytes, corpus_format: str, tmp_path: Path, **chosen: object) -> list[str]:
@@ -261,18 +225,6 @@ def test_an_output_with_other_fields_is_refused(
         assert output.read_bytes() == whole
 
 
-def test_rows_of_something_else_are_refused(tmp_path: Path) -> None:
-    write_corpus(tmp_path / "source", "parquet", ["a", "b"])
-    write_corpus(tmp_path / "other", "parquet", ["a", "c"])
-    run(tmp_path / "source", tmp_path / "out", options("parquet"))
-    with pytest.raises(ValueError, match="--resume goes on"):
-        run(tmp_path / "source", tmp_path / "out", options("parquet"))
-    with pytest.raises(ValueError, match="other columns"):
-        run(tmp_path / "source", tmp_path / "out", options("parquet", resume=True, score=True))
-    with pytest.raises(ValueError, match="not those of"):
-        run(tmp_path / "other", tmp_path / "out", options("parquet", resume=True))
-
-
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
 def test_an_output_that_is_damaged_stays(ending: str, tmp_path: Path) -> None:
     source, output = tmp_path / "source", tmp_path / f"out{ending}"
@@ -328,16 +280,6 @@ def test_a_corpus_that_is_not_read_is_named_with_what_it_is(
         written_lines(given, "text", tmp_path)
 
 
-def test_a_row_that_is_not_utf_8_fails_alone(tmp_path: Path) -> None:
-    column = pa.array([b"one", b"\xff", b"two"]).cast(pa.large_binary()).view(pa.large_string())
-    pq.write_table(pa.table({"text": column}), tmp_path / "rows")
-    for resume in (False, True):
-        chosen = options("parquet", resume=resume)
-        assert run(tmp_path / "rows", tmp_path / "out", chosen) == 1
-    (part,) = (tmp_path / "out").glob("part-*")
-    assert pq.read_table(part)["translation"].to_pylist() == ["ONE", None, "TWO"]
-
-
 @pytest.mark.parametrize("into", ["a\tb", "", " "])
 def test_a_field_that_cannot_be_is_refused(into: str, tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(b"a\tb\n")
@@ -345,13 +287,6 @@ def test_a_field_that_cannot_be_is_refused(into: str, tmp_path: Path) -> None:
         translate_corpus_file(
             tmp_path / "source", tmp_path / "out", not_opened, options("tsv", into=into)
         )
-
-
-def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    table = pa.table([pa.array(["a"]), pa.array(["b"])], names=["text", "text"])
-    pq.write_table(table, tmp_path / "rows")
-    with pytest.raises(ValueError, match="rows has several columns 'text'"):
-        run(tmp_path / "rows", tmp_path / "out", options("parquet"))
 
 
 def test_what_is_before_the_damage_of_an_input_is_written(tmp_path: Path) -> None:
