@@ -18,10 +18,11 @@ import pyarrow.parquet as pq
 from service.corpora.corpus import CorpusBatch
 from service.corpora.line_files import lock
 from service.corpora.line_formats import AddedColumns, CorpusError
+from service.corpora.parquet_part import ParquetPart
 from service.corpora.shards import Shard
 from service.corpora.translations import Translation
 
-_BATCH_ROWS = 1024
+_BATCH_ROWS, _BUFFER_BYTES = 128, 2**20
 _TEXTS = {pa.null(), pa.string(), pa.large_string(), pa.string_view()}
 _BYTES = {pa.binary(), pa.large_binary(), pa.binary_view()}
 """Some programs write texts as bytes."""
@@ -45,8 +46,6 @@ class ParquetCorpus:
         self._name, self._column, self._columns = source, column, columns
         self._part_rows, self.batch_records = part_rows, min(_BATCH_ROWS, part_rows)
         self._directory = directory
-        self._waiting: list[pa.Table] = []
-        """Rows of the part that is not full."""
         with contextlib.ExitStack() as stack:
             self._source = stack.enter_context(_opened(source))
             self._require_column()
@@ -59,6 +58,8 @@ class ParquetCorpus:
                 raise ValueError(f"{directory} has parts already; --resume goes on with them")
             self.num_done = sum(map(_num_rows, self._parts))
             self.num_failed = sum(map(self._failed_in, self._parts))
+            schema = self._translated(self._empty, []).schema
+            self._part = stack.enter_context(ParquetPart(directory / ".unfinished", schema))
             self._opened = stack.pop_all()
 
     def _require_column(self) -> None:
@@ -137,17 +138,18 @@ class ParquetCorpus:
             raise ValueError(f"the parts in {self._directory} are not those of {self._name}")
 
     def write(self, batch: CorpusBatch[pa.Table], translations: Sequence[Translation]) -> None:
-        self._waiting.append(self._translated(batch.kept, translations))
-        while sum(table.num_rows for table in self._waiting) >= self._part_rows:
-            rows = pa.concat_tables(self._waiting)
-            self._write_part(rows.slice(0, self._part_rows))
-            self._waiting = [rows.slice(self._part_rows)]
+        rows = self._translated(batch.kept, translations)
+        while rows.num_rows:
+            room = self._part_rows - self._part.num_rows
+            self._part.add(rows.slice(0, room))
+            rows = rows.slice(room)
+            if self._part.num_rows == self._part_rows:
+                self._end_part()
 
     def finish(self) -> None:
         """Write the last part; an empty file has one without rows."""
-        rows = pa.concat_tables([*self._waiting, self._translated(self._empty, [])])
-        if rows.num_rows or not self._parts:
-            self._write_part(rows)
+        if self._part.num_rows or not self._parts:
+            self._end_part()
 
     def _translated(self, rows: pa.Table, translations: Sequence[Translation]) -> pa.Table:
         columns = self._columns
@@ -164,20 +166,15 @@ class ParquetCorpus:
         add(columns.error, [one.error or None for one in translations], pa.string())
         return rows
 
-    def _write_part(self, rows: pa.Table) -> None:
+    def _end_part(self) -> None:
         part = self._directory / f"part-{len(self._parts):05}.parquet"
-        unfinished = self._directory / ".unfinished"
-        try:
-            pq.write_table(rows, unfinished, compression="zstd")
-            unfinished.replace(part)
-        except OSError as error:
-            raise ValueError(f"cannot write {part}: {error.strerror or error}") from error
+        self._part.end(part)
         self._parts.append(part)
 
 
 def _opened(source: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(source)
+    try:  # pre_buffer keeps all that was read
+        return pq.ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
     except (OSError, pa.ArrowException) as error:
         raise ValueError(f"cannot read {source}: {error}") from error
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from service.corpora.shards import Shard
-from tests.service.corpora.runs import content, options, run, texts, write_corpus
+from service.corpora.translations import Translation
+from tests.service.corpora import runs
+from tests.service.corpora.runs import UpperCase, content, options, run, texts, write_corpus
 
 
 def test_parts_that_are_missing_are_written_again(tmp_path: Path) -> None:
@@ -109,3 +114,29 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "rows")
     with pytest.raises(ValueError, match="rows has several columns 'text'"):
         run(tmp_path / "rows", tmp_path / "out", options("parquet"))
+
+
+def test_rows_of_any_size_take_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = []
+
+    class Measuring(UpperCase):
+        def submit(
+            self, texts: Sequence[str], source: str | None = None
+        ) -> Future[list[Translation]]:
+            taken.append(pa.total_allocated_bytes())
+            return super().submit(texts, source)
+
+    monkeypatch.setattr(runs, "UpperCase", Measuring)
+    monkeypatch.setattr("service.corpora.parquet_part._GROUP_BYTES", 2**20)
+    images = [os.urandom(2**16) for _ in range(640)]
+    rows = pa.table({"text": ["a"] * len(images), "image": images})
+    pq.write_table(rows, tmp_path / "rows", row_group_size=16)
+    del rows
+    before = pa.total_allocated_bytes()
+    run(tmp_path / "rows", tmp_path / "out", options("parquet", part_rows=500))
+    assert max(taken) - before < 2**23 < sum(map(len, images)) / 4
+    written = [pq.ParquetFile(part).read() for part in sorted((tmp_path / "out").glob("part-*"))]
+    assert [table.num_rows for table in written] == [500, 140]
+    assert pa.concat_tables(written)["image"].to_pylist() == images
