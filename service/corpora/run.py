@@ -45,6 +45,11 @@ def translate_corpus(
     return progress.num_failed
 
 
+def translate_batch(batch: CorpusBatch[KeptT], translators: TextTranslators) -> list[Translation]:
+    """Of each record. Raises ValueError if the engine has ended."""
+    return _translations(_begin(batch, translators))
+
+
 def _begin(batch: CorpusBatch[KeptT], translators: TextTranslators) -> _Begun[KeptT]:
     asked = {place: text for place, text in enumerate(batch.texts) if text and text.strip()}
     return _Begun(batch, [*asked], translators.submit([*asked.values()]))
