@@ -77,7 +77,12 @@ _OPTIONS = [
         metavar="I/N",
         help="Only the I-th of N parts of FILE, which in order are the whole.",
     ),
-    click.option("--resume", is_flag=True, help="Go on with what -o has of an earlier run."),
+    click.option(
+        "--resume",
+        is_flag=True,
+        help="Go on with what -o has of an earlier run with the same FILE and options; another "
+        "language or model is not noticed.",
+    ),
     click.option(
         "--part-rows",
         type=click.IntRange(1),
