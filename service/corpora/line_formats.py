@@ -9,9 +9,16 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from service.corpora.translations import Translation
+from service.errors import shown
 
 _LINE_BREAKS, _CELL_BREAKS = re.compile(r"[\r\n]+"), re.compile(r"[\t\r\n]+")
 _NO_FIELD = object()
+_KINDS: dict[type, str] = {
+    bool: "a boolean",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
 
 
 class CorpusError(ValueError):
@@ -139,8 +146,12 @@ class JsonLines(LineFormat):
         text = found.get(self._field, _NO_FIELD)
         if text is None:
             return None
+        if text is _NO_FIELD:
+            names = shown([*found])
+            raise ValueError(f"it has no text in the field {self._field!r}; it has {names}")
         if not isinstance(text, str):
-            raise ValueError(f"it has no text in the field {self._field!r}")
+            kind = _KINDS[type(text)]
+            raise ValueError(f"it has no text in the field {self._field!r}, but {kind}")
         text.encode()  # half of a pair of surrogates is no text
         return text
 

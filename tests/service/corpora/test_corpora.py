@@ -115,8 +115,11 @@ def test_a_line_that_is_no_object_with_a_text_says_why(tmp_path: Path) -> None:
     reasons = {
         b"": None,
         b"null": "object",
-        b'{"n": 1%s}' % (b"0" * 5000): "no text in the field 'text'",
-        b'{"text": 1}': "no text in the field 'text'",
+        b'{"n": 1%s}' % (b"0" * 5000): "no text in the field 'text'; it has ['n']",
+        b'{"text": 1}': "no text in the field 'text', but a number",
+        b'{"text": true}': "but a boolean",
+        b'{"text": ["a"]}': "but a list",
+        b'{"text": {"en": "a"}}': "but an object",
         b"{": "not JSON",
         b"[" * 100_000: "deep",
         b'{"text": "\\ud800"}': "UTF-8",
