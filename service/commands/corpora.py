@@ -42,6 +42,10 @@ class CorpusOptions:
 
 
 _USUAL = CorpusOptions()
+_FORMATS_WITH = {
+    ("jsonl", "tsv", "parquet"): ("field", "into", "score", "checks"),
+    ("parquet",): ("part_rows",),
+}
 
 
 def _shard(_: click.Context, __: click.Parameter, written: str | None) -> Shard:
@@ -146,10 +150,18 @@ def _require_possible(file: Path | None, output: Path | None, chosen: CorpusOpti
         raise ValueError("--shard needs a file that can be read in parts, not a stream")
     if chosen.resume and output is None:
         raise ValueError("--resume goes on with a file, which -o names")
-    if chosen.format == "text" and (chosen.score or chosen.checks):
-        raise ValueError("--score and --checks need --format jsonl, tsv or parquet")
+    _require_effect(chosen)
     if chosen.format == "parquet" and (file is None or output is None):
         raise ValueError("--format parquet needs FILE and -o, the directory to write")
+
+
+def _require_effect(chosen: CorpusOptions) -> None:
+    """Raise ValueError for options that the format does not have."""
+    for formats, names in _FORMATS_WITH.items():
+        given = [name for name in names if getattr(chosen, name) != getattr(_USUAL, name)]
+        if given and chosen.format not in formats:
+            flags = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise ValueError(f"{flags} need --format {' or '.join(formats)}, got {chosen.format}")
 
 
 def _file_to_write(file: Path | None, output: Path | None, chosen: CorpusOptions) -> Path | None:
