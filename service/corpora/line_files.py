@@ -68,6 +68,8 @@ class LineInput:
                 is_first = position == len(line)
                 line = line.removeprefix(_BYTE_ORDER_MARK) if is_first else line
                 yield _without_end(line) if is_whole else None
+            if self._path is not None and end is not None and position < end:
+                raise ValueError(f"it ends at byte {position}, and had {end} when it was opened")
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[tuple[BufferedReader, BinaryIO]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import dataclasses
 import errno
-import gzip
 import io
 import json
 import lzma
@@ -20,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from service.commands.corpora import opened_corpus, translate_corpus_file
-from service.corpora.compression import ZSTD, Compression, frame
+from service.corpora.compression import ZSTD, frame
 from service.corpora.line_files import lock
 from service.corpora.progress import CorpusProgress
 from service.corpora.run import translate_corpus
@@ -37,7 +36,6 @@ from tests.service.corpora.runs import (
 )
 
 LINE_FILES = FILES[:3]
-_NEXT = b"\n"
 
 
 def not_opened(
@@ -292,15 +290,6 @@ def test_a_field_that_cannot_be_is_refused(into: str, tmp_path: Path) -> None:
         )
 
 
-def test_what_is_before_the_damage_of_an_input_is_written(tmp_path: Path) -> None:
-    source, output = tmp_path / "source.gz", tmp_path / "output"
-    text = "".join(f"{one}\n" for one in texts(3000))
-    source.write_bytes(gzip.compress(text.encode())[:-100])
-    with pytest.raises(ValueError, match="cannot read"):
-        run(source, output, options("text"))
-    assert output.read_bytes().count(_NEXT) > 1000
-
-
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2"])
 def test_a_shard_that_is_none_is_refused(shard: str) -> None:
     with pytest.raises(ValueError, match="must be i/n"):
@@ -350,28 +339,6 @@ def test_progress_tells_the_rest_and_the_first_failures(monkeypatch: pytest.Monk
     assert said[3] == "dragoman: record 1601 is not translated: it is bad"
     assert len(said) == 3 + 20 + 2
     assert said[-1] == "dragoman: 1,630 records, 2/s, 30 failed"
-
-
-@pytest.mark.parametrize(("ending", "compression"), [(".gz", "gzip"), (".zst", "zstd")])
-def test_a_compressed_output_without_lines_can_be_read(
-    ending: str, compression: Compression, tmp_path: Path
-) -> None:
-    source, output = tmp_path / "source", tmp_path / f"out{ending}"
-    source.write_bytes(b"")
-    for _ in range(2):
-        run(source, output, options("text", resume=True))
-        assert output.read_bytes() == frame(compression, b"") != b""
-    source.write_bytes(b"a\n")
-    run(source, output, options("text", resume=True))
-    assert output.read_bytes() == frame(compression, b"") + frame(compression, b"A\n")
-
-
-def test_an_output_of_other_frames_is_refused(tmp_path: Path) -> None:
-    source, output = tmp_path / "source", tmp_path / "out.gz"
-    source.write_bytes(b"ab\n")
-    output.write_bytes(frame("gzip", b"A") + frame("gzip", b"B\n"))
-    with pytest.raises(ValueError, match="a frame that ends within a line"):
-        run(source, output, options("text", resume=True))
 
 
 def test_a_file_system_without_locks_is_written(
