@@ -24,6 +24,7 @@ from service.translation.checks.omissions import omitted
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.job import ModelJob
+from service.translation.language.segmentation import is_spaced
 from service.translation.markup.coded_text import CodedText, Text, TextPart, plain_text
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
@@ -174,6 +175,11 @@ class Assembly:
             checks=self._checks(sentence, draft, best) if job.is_checked else [],
         )
 
+    @property
+    def sets_first_letters(self) -> bool:
+        """Whether the target begins sentences with capitals, and no beginning was given."""
+        return is_spaced(self.work.target) and not self.work.job.prefixes
+
     def _drafts(
         self, sentence: Sentence, entry: Entry, hypotheses: Sequence[Hypothesis]
     ) -> Iterator[Draft | None]:
@@ -188,7 +194,7 @@ class Assembly:
                 links = self._moved(best, best_links, hypothesis) if best_links else ()
             elif best.attention is not None:
                 links = best_links = self._links(entry.text, target, best)
-            if target[:1].islower() and sentence.begins and not self.work.job.prefixes:
+            if target[:1].islower() and sentence.begins and self.sets_first_letters:
                 target = with_first_capital(target, sentence.text)
             is_lost = not target.strip() or (bool(sentence.kept) and entry.carriers is None)
             draft = Draft(target, links)

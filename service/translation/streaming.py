@@ -43,7 +43,7 @@ class JobStream:
     def __init__(self, assembly: Assembly, tokenizer: Tokenizer, read: Read) -> None:
         self._assembly, self._read = assembly, read
         self._texts = [
-            _StreamedText(place, parsed, tokenizer, is_begun=bool(assembly.work.job.prefixes))
+            _StreamedText(place, parsed, tokenizer, is_begun=not assembly.sets_first_letters)
             for place, parsed in zip(assembly.work.places, assembly.parsed_texts, strict=True)
         ]
         self._owners = [text for text in self._texts for _ in text.parsed.sentences]
@@ -146,8 +146,8 @@ class _StreamedText:
 
 
 class _PlainDecoder:
-    """Decodes a plain sentence as it is written in the answer. `is_begun`: its beginning was given,
-    and stays."""
+    """Decodes a plain sentence as it is written in the answer. `is_begun`: its first letter
+    stays."""
 
     def __init__(self, decoder: StreamDecoder, sentence: Sentence, *, is_begun: bool) -> None:
         self._decoder, self._sentence = decoder, sentence
