@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import NoReturn, Self, TypeVar
 
 from tqdm import tqdm
 
@@ -48,6 +49,7 @@ _UNLIMITED = 10**9
 _FILES_AT_ONCE = 4
 _LEAST_PARTS_OF_A_FILE = 8
 _SEGMENTS_IN_A_PART = 32
+_ONE_PROCESS = "a translator runs only in the process that opened it, until that ends"
 _Ahead = TypeVar("_Ahead")
 _Result = TypeVar("_Result")
 _Translations = Future[list[TranslationResult]]
@@ -107,7 +109,7 @@ class OfflineTranslator:
 
     def __exit__(self, *_: object) -> None:
         """Cancel running translations and stop the engines. A fork has none."""
-        if os.getpid() != self._process:
+        if not self._has_thread():
             return
         self._process = 0
         asyncio.run_coroutine_threadsafe(cancel_everything(), self._loop).result()
@@ -115,6 +117,9 @@ class OfflineTranslator:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"it cannot be pickled or copied: {_ONE_PROCESS}")
 
     def submit(
         self, work: Callable[[Dispatcher], Coroutine[object, object, _Result]]
@@ -163,11 +168,15 @@ class OfflineTranslator:
         return self._submit(self._translate_in_turn(work))
 
     def _submit(self, running: Coroutine[object, object, _Result]) -> Future[_Result]:
-        if os.getpid() != self._process:  # Thread.is_alive is not safe from Ctrl-C
+        if not self._has_thread():
             running.close()
-            is_forked = "a translator runs only in the process that opened it"
-            raise RuntimeError(is_forked if self._process else "the translator is closed")
+            raise RuntimeError(_ONE_PROCESS if self._process else "the translator is closed")
         return asyncio.run_coroutine_threadsafe(running, self._loop)
+
+    def _has_thread(self) -> bool:
+        """Whether its thread can answer; Thread.is_alive is not safe from Ctrl-C. When Python ends,
+        objects that are freed would wait for a daemon thread that never runs again."""
+        return os.getpid() == self._process and not sys.is_finalizing()
 
     def _result(self, future: Future[_Result]) -> _Result:
         try:

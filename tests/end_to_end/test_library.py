@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import doctest
 import gc
 import itertools
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -41,6 +43,26 @@ with dragoman.Translator("en-de", device="cpu", max_slots=4) as translator:
         raise SystemExit(7)  # leaves the block
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     print(translator.translate("Good morning.", source="en", target="de"))
+"""
+ENDS = """
+import dragoman
+class Service:
+    def __init__(self):
+        self.translator = dragoman.Translator("en-de", device="cpu", max_slots=4)
+    def say(self):
+        return self.translator.translate("Good morning.", source="en", target="de")
+    def __del__(self):
+        try:
+            self.say()
+        except RuntimeError as error:
+            print(error)
+        self.translator.close()
+def service():
+    with dragoman.Translator("en-de", device="cpu", max_slots=4) as translator:
+        yield translator
+fixture, one = service(), Service()
+next(fixture)
+print(one.say())
 """
 GUEST = """
 import sys
@@ -185,6 +207,20 @@ def test_a_glossary_has_the_forms_of_python_and_of_a_request(
 
 def test_a_fork_that_leaves_the_block_ends_and_the_parent_goes_on(tmp_path: Path) -> None:
     assert run(FORK, tmp_path).stdout.splitlines() == ["7", "Guten Morgen."]
+
+
+def test_what_python_frees_at_its_end_waits_for_nothing(tmp_path: Path) -> None:
+    told = "a translator runs only in the process that opened it, until that ends"
+    assert run(ENDS, tmp_path).stdout.splitlines() == ["Guten Morgen.", told]
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
+def test_what_cannot_leave_its_process_says_so(
+    translator: Translator, copied: Callable[[object], object]
+) -> None:
+    for one in (translator, translator.translate):
+        with pytest.raises(TypeError, match="cannot be pickled or copied: a translator runs only"):
+            copied(one)
 
 
 @pytest.mark.parametrize("max_slots", [-1, 65537, "3", 1.5])
