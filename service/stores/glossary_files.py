@@ -14,6 +14,7 @@ import regex
 from service.documents.segments import decode
 from service.errors import InvalidDocument, InvalidField, shown
 from service.stores.glossary_rows import MAX_ENTRIES
+from service.stores.rows import read_rows
 from service.stores.tmx import Unit, read_tmx
 from service.translation.glossary import GlossaryEntry, check_entries
 
@@ -29,19 +30,15 @@ _NO_TERM = regex.compile(r"[.!?。！？…]$|[<\n\uFFFC]")
 def read_entries(text: str, media_type: str) -> list[GlossaryEntry]:
     """The terms of a file; empty lines do not count. Raises InvalidField.
 
-    TSV has no quotes; CSV is that of RFC 4180. Of four columns, as in files for DeepL, the last two
+    Of four columns, as in files for DeepL, the last two
     are languages and are ignored.
     """
-    text = text.removeprefix("\ufeff")
-    lines = io.StringIO(text, newline="")
-    if media_type == TSV:
-        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    else:
-        rows = csv.reader(lines, strict=True)
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
     try:
-        return [_entry(row, rows.line_num) for row in rows if any(cell.strip() for cell in row)]
+        rows = read_rows(lines, is_tsv=media_type == TSV, name="the glossary")
+        return [_entry(row, number) for number, row in rows]
     except csv.Error as error:
-        raise InvalidField(f"line {rows.line_num} of the glossary: {error}") from error
+        raise InvalidField(str(error)) from error
 
 
 def read_glossary(path: Path, suffix: str | None = None) -> list[GlossaryEntry]:

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from service.documents.encodings import unicode_encoding
 from service.errors import InvalidDocument
+from service.stores.rows import read_rows
 from service.stores.tmx import MAX_UNIT_CHARACTERS, Unit, made_unit, read_tmx, write_tmx
 
 UNIT_FILES = ("tmx", "tsv", "csv")
+_MARK_BYTES = 3
 _MAX_LINE = 4 * MAX_UNIT_CHARACTERS
 
 
@@ -47,19 +50,14 @@ def write_units(units: Iterable[Unit], kind: str, source: str, target: str) -> I
 
 
 def _read_rows(file: BinaryIO, kind: str) -> Iterator[Unit | None]:
-    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
-    if kind == "tsv":
-        rows = csv.reader(_lines(text), delimiter="\t", quoting=csv.QUOTE_NONE)
-    else:
-        rows = csv.reader(_lines(text), strict=True)
+    encoding, mark = unicode_encoding(file.read(_MARK_BYTES))
+    file.seek(len(mark))
+    text = io.TextIOWrapper(file, encoding, newline="")
     try:
-        for row in rows:
-            if any(map(str.strip, row)):
-                yield made_unit(*itertools.islice([*row, "", ""], 2))
+        for _, row in read_rows(_lines(text), is_tsv=kind == "tsv"):
+            yield made_unit(*itertools.islice([*row, ""], 2))
     except csv.Error as error:
-        raise InvalidDocument(f"line {rows.line_num}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidDocument(f"after line {rows.line_num}: it is not UTF-8: {error}") from error
+        raise InvalidDocument(str(error)) from error
     finally:
         text.detach()  # else it closes the file
 

@@ -3,6 +3,7 @@ and what is hostile is refused, in memory that does not grow with the file."""
 
 from __future__ import annotations
 
+import csv
 import io
 import tracemalloc
 from typing import BinaryIO
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import InvalidDocument
+from service.stores.glossary_files import CSV, read_entries
 from service.stores.tmx import MAX_UNIT_CHARACTERS, Unit, read_tmx
 from service.stores.unit_files import UNIT_FILES, read_units, write_units
 
@@ -142,6 +144,23 @@ def test_what_is_hostile_or_no_memory_is_refused(content: str, told: str) -> Non
 def test_rows_that_cannot_be_read_are_refused(kind: str, content: bytes, told: str) -> None:
     with pytest.raises(InvalidDocument, match=told):
         list(read_units(io.BytesIO(content), kind, "en", "de"))
+
+
+SPREADSHEET = [Unit("Hallo, Welt", "Hello;\tworld"), Unit('a "b"', "1\n2"), Unit("ß", "x")]
+
+
+@pytest.mark.parametrize("separator", ",;\t")
+@pytest.mark.parametrize("head", ["", "sep={}\r\n", '"sep={}"\n'])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_csv_of_a_spreadsheet_has_its_separator_and_encoding(
+    separator: str, head: str, encoding: str
+) -> None:
+    written = io.StringIO(head.format(separator), newline="")
+    written.seek(0, io.SEEK_END)
+    csv.writer(written, delimiter=separator).writerows(SPREADSHEET)
+    content = io.BytesIO(written.getvalue().encode(encoding))
+    assert list(read_units(content, "csv", "de", "en")) == SPREADSHEET
+    assert [one[:2] for one in read_entries(written.getvalue(), CSV)] == SPREADSHEET
 
 
 def test_a_row_has_a_text_and_its_translation_and_may_have_more() -> None:

@@ -1,0 +1,59 @@
+"""Rows of CSV and TSV files, as spreadsheets write them too."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import regex
+
+_LOOKED_AT = 50
+_SEPARATORS = ",;\t"
+"""Of CSV, the usual one first. Where numbers have a comma, spreadsheets write semicolons."""
+_NAMED_SEPARATOR = regex.compile(r'"?sep=([^"\r\n])"?[\r\n]*', regex.IGNORECASE)
+
+
+def read_rows(
+    lines: Iterable[str], *, is_tsv: bool, name: str = "the file"
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, and the number of the last line of each. Raises csv.Error, which
+    tells the line of what has this name.
+
+    TSV has no quotes. CSV is that of RFC 4180, with the separator that a first line such as `sep=;`
+    names, or else the one that most of the first rows have.
+    """
+    remaining, first, number = iter(lines), list[str](), 0
+    try:
+        first += itertools.islice(remaining, _LOOKED_AT)
+        whole = itertools.chain(first, remaining)
+        if is_tsv:
+            rows = csv.reader(whole, delimiter="\t", quoting=csv.QUOTE_NONE)
+        else:
+            rows = csv.reader(whole, delimiter=_separator(first), strict=True)
+        for row in rows:
+            number = rows.line_num
+            if any(map(str.strip, row)):
+                yield number, row
+    except csv.Error as error:
+        raise csv.Error(f"line {number + 1} of {name}: {error}") from error
+    except UnicodeDecodeError as error:
+        reason = f"it is not UTF-8 ({error}); save it as UTF-8"
+        raise csv.Error(f"after line {number} of {name}: {reason}") from error
+
+
+def _separator(first: list[str]) -> str:
+    """Empties the line that names it."""
+    if first and (named := _NAMED_SEPARATOR.fullmatch(first[0])):
+        first[0] = "\n"
+        return named[1]
+    return max(_SEPARATORS, key=lambda one: _share_parted(first, one))
+
+
+def _share_parted(lines: Sequence[str], separator: str) -> float:
+    """Of the rows those that have two cells or more."""
+    try:
+        are_parted = [len(row) > 1 for row in csv.reader(lines, delimiter=separator) if row]
+    except csv.Error:
+        return 0
+    return sum(are_parted) / max(1, len(are_parted))
