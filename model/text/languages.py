@@ -19,7 +19,7 @@ MAX_CODE_CHARACTERS = 64
 _MAX_FOUND = 1024
 _CODE = re.compile(r"[A-Za-z0-9]{1,16}([-_@+.][A-Za-z0-9]{1,16}){0,5}", re.ASCII)
 _MOST_PAIRS = 1_000_000
-_DETECTED = "auto"
+DETECTED = "auto"
 
 
 class LanguageError(ValueError):
@@ -108,8 +108,8 @@ def _parse_codes(raw: Any) -> list[str]:
     if wrong := [code for code in raw if not is_code(code)]:
         said = shown(wrong[0])
         raise ValueError(f"a language must be a code such as 'en' or 'zh-Hant', got {said}")
-    if any(_folded(code) == _DETECTED for code in raw):
-        raise ValueError(f"a language must not be {_DETECTED}, which asks to detect it")
+    if any(_folded(code) == DETECTED for code in raw):
+        raise ValueError(f"a language must not be {DETECTED}, which asks to detect it")
     return list(raw)
 
 

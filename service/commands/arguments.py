@@ -11,6 +11,7 @@ import click
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
+from model.text.languages import DETECTED, is_code
 from service.commands.process import described
 from service.settings import DEVICE_PATTERN
 
@@ -39,6 +40,19 @@ class Device(click.ParamType[str]):
         if not re.fullmatch(DEVICE_PATTERN, str(value)):
             self.fail(f"{value!r} is not auto, cpu, cuda or cuda:1", param, context)
         return str(value)
+
+
+class LanguageCode(click.ParamType[str]):
+    """A language's code, which cannot ask to detect it."""
+
+    name = "language"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> str:
+        if not is_code(value) or value.lower() == DETECTED:
+            self.fail(f"{value!r} is no language such as en", param, context)
+        return value
 
 
 class Size(click.ParamType[int]):
@@ -106,11 +120,18 @@ def require_readable(path: Path, *, may_be_stream: bool = True) -> None:
         raise ValueError(f"{path}: it is not a regular file")
 
 
+def require_different(source: str, target: str) -> None:
+    """Raises BadParameter."""
+    if source.lower() == target.lower():
+        raise click.BadParameter(f"source and target language must differ, got {source} twice")
+
+
 DIRECTORY = GivenPath(file_okay=False, path_type=Path)
 MODEL = GivenPath(path_type=Path)
 FILE_PATH = GivenPath(dir_okay=False, path_type=Path)
 CHECKPOINT = CheckpointName()
 DEVICES = Device()
+LANGUAGE = LanguageCode()
 SIZE = Size()
 FILE = ReadableFile()
 TEXT_FILE = ReadableFile(may_be_stream=True)

@@ -12,20 +12,22 @@ from typing import Any, TypeVar
 
 import click
 
-from service.commands.arguments import FILE
+from model.text.languages import Languages
+from service.commands.arguments import FILE, LANGUAGE, require_different
 from service.commands.process import fail
 from service.commands.stored import database_option, opened
 from service.errors import UnknownGlossary
 from service.stores.api_key import EVERYBODY, ApiKey, KeyOptions, Owner
 from service.stores.glossaries import GlossaryStore
 from service.stores.glossary_files import CSV, TSV, read_glossary, read_memory, write_entries
-from service.stores.glossary_rows import StoredGlossary
+from service.stores.glossary_rows import Pair, StoredGlossary
 from service.stores.keys import KeyStore, Used, month_of
 from service.translation.glossary import GlossaryEntry
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FILE_TYPE, _SOURCE_TYPE = click.Choice(["csv", "tsv"]), click.Choice(["csv", "tsv", "tmx"])
 _DEFAULT = "default"
+_MOST_DIGITS = 15
 _LIMITS = {
     "requests_per_minute": "Requests a minute.",
     "characters_per_minute": "Characters a minute.",
@@ -42,8 +44,8 @@ def glossary() -> None:
 @click.argument("name")
 @click.argument("source_term")
 @click.argument("target_term")
-@click.option("--from", "source", help="Source language; needed for a new glossary.")
-@click.option("--to", "target", help="Target language; needed for a new glossary.")
+@click.option("--from", "source", type=LANGUAGE, help="Source language; needed for a new glossary.")
+@click.option("--to", "target", type=LANGUAGE, help="Target language; needed for a new glossary.")
 @click.option("--case-sensitive", is_flag=True)
 @database_option
 def add_term(
@@ -59,21 +61,22 @@ def add_term(
     entry = GlossaryEntry(source_term, target_term, case_sensitive)
     with opened(GlossaryStore, database, is_new=True) as store:
         try:
-            found = store.get(name, EVERYBODY)
+            found = store.dictionaries(name, EVERYBODY)
         except UnknownGlossary:
             if not (source and target):
                 fail(f"there is no glossary {name!r}; for a new one give --from and --to")
             _replace(store, name, (source, target), [entry])
             return
-        changed = store.change(name, EVERYBODY, dictionaries=[(found.pair, [entry])])
-        _echo_stored(changed[0])
+        pair = _pair_of(found, source, target)
+        changed = store.change(name, EVERYBODY, dictionaries=[(pair, [entry])])
+        _echo_stored(next(one for one in changed if one.pair == pair))
 
 
 @glossary.command("import")
 @click.argument("name")
 @click.argument("file", type=FILE)
-@click.option("--from", "source", required=True, help="Source language.")
-@click.option("--to", "target", required=True, help="Target language.")
+@click.option("--from", "source", type=LANGUAGE, required=True, help="Source language.")
+@click.option("--to", "target", type=LANGUAGE, required=True, help="Target language.")
 @click.option("--format", "suffix", type=_SOURCE_TYPE, help="Default: by the file's name.")
 @database_option
 def import_terms(
@@ -136,9 +139,19 @@ def remove_glossary(name: str, database: Path) -> None:
         store.remove(name, EVERYBODY)
 
 
-def _replace(
-    store: GlossaryStore, name: str, pair: tuple[str, str], entries: Sequence[GlossaryEntry]
-) -> None:
+def _pair_of(found: Sequence[StoredGlossary], source: str | None, target: str | None) -> Pair:
+    """Of the first of a glossary's dictionaries that is for the given languages."""
+    for one in found:
+        languages = zip(one.pair, (source, target), strict=True)
+        if all(given is None or Languages([own]).find(given) for own, given in languages):
+            return one.pair
+    pairs = ", ".join(" to ".join(one.pair) for one in found)
+    got = f"--from {source or 'nothing'} --to {target or 'nothing'}"
+    fail(f"the glossary {found[0].name!r} is for {pairs}, got {got}")
+
+
+def _replace(store: GlossaryStore, name: str, pair: Pair, entries: Sequence[GlossaryEntry]) -> None:
+    require_different(*pair)
     found, _ = store.replace(name, *pair, entries, EVERYBODY)
     _echo_stored(found)
 
@@ -155,9 +168,13 @@ class _Limit(click.ParamType[int | str]):
     def convert(
         self, value: Any, param: click.Parameter | None, context: click.Context | None
     ) -> int | str:
-        if value == _DEFAULT or (str(value).isdecimal() and len(str(value)) <= 15):
+        if value == _DEFAULT or (str(value).isdecimal() and len(str(value)) <= _MOST_DIGITS):
             return _DEFAULT if value == _DEFAULT else int(value)
-        self.fail(f"{value!r} is neither a whole number nor {_DEFAULT}", param, context)
+        self.fail(
+            f"{value!r} is no whole number of at most {_MOST_DIGITS} digits nor {_DEFAULT}",
+            param,
+            context,
+        )
 
 
 def _key_options(command: _Command) -> _Command:
@@ -167,7 +184,9 @@ def _key_options(command: _Command) -> _Command:
         flag = f"--{name.replace('_', '-')}"
         command = click.option(flag, type=_Limit(), help=help_text)(command)
     month = "Quota of characters a month (UTC). 0: none."
-    command = click.option("--characters-per-month", type=click.IntRange(0), help=month)(command)
+    command = click.option(
+        "--characters-per-month", type=click.IntRange(0, 10**_MOST_DIGITS - 1), help=month
+    )(command)
     expires = "When the key ends, in UTC: 2027-01-31 or 2027-01-31T12:00, or never."
     command = click.option("--expires", "expires_seconds", type=_Time(), help=expires)(command)
     return click.option("--name", help="Whose key it is; shown in the list.")(command)

@@ -11,21 +11,24 @@ from typing import Any, TypeVar
 import click
 from tqdm import tqdm
 
-from model.text.languages import Languages, is_code
-from service.commands.arguments import FILE
+from model.text.languages import Languages
+from service.commands.arguments import FILE, LANGUAGE, require_different
 from service.commands.process import fail
 from service.commands.stored import database_option, opened
 from service.errors import InvalidDocument
 from service.stores.suggestions import SuggestedPair, SuggestionStore
 from service.stores.tmx import MAX_UNIT_CHARACTERS, Unit
 from service.stores.unit_files import UNIT_FILES, read_units, unit_file_type, write_units
-from service.translation.job import AUTO
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _KIND = click.Choice(UNIT_FILES)
 _BATCH = 1000
 """Units in a transaction, for which a server waits that writes too."""
-_IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(1))
+_LAST_ID = 2**63 - 1
+"""That SQLite can have."""
+_IDS = click.argument(
+    "ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(1, _LAST_ID)
+)
 
 
 @click.group()
@@ -69,14 +72,8 @@ def remove_suggestions(database: Path, ids: tuple[int, ...]) -> None:
 
 def _pair(command: _Command) -> _Command:
     """Adds the parameters `source` and `target`."""
-
-    def check(_: click.Context, __: click.Parameter, value: str) -> str:
-        if not is_code(value) or value == AUTO:
-            raise click.BadParameter(f"{value!r} is no language such as en")
-        return value
-
-    target = click.option("--target", required=True, callback=check, help="Target language.")
-    source = click.option("--source", required=True, callback=check, help="Source language.")
+    target = click.option("--target", type=LANGUAGE, required=True, help="Target language.")
+    source = click.option("--source", type=LANGUAGE, required=True, help="Source language.")
     return source(target(command))
 
 
@@ -93,8 +90,7 @@ def import_units(file: Path, source: str, target: str, kind: str | None, databas
     It is TMX, or TSV or CSV with a text and its translation a line. A variant of a language, such
     as en-US, counts as the language. A running server uses the units within seconds.
     """
-    if source == target:
-        raise click.BadParameter(f"--source and --target must differ, got {source} twice")
+    require_different(source, target)
     num_stored = num_skipped = 0
     with opened(SuggestionStore, database, is_new=True) as store:
         try:

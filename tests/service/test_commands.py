@@ -59,6 +59,8 @@ def commands(group: click.Group, *before: str) -> Iterator[Sequence[str]]:
                 yield from commands(command, *before, name)
 
 
+ADD = ["glossary", "add", "pets", "dog", "Köter"]
+NUMBER = "9" * 20
 GROUPS = [("models",), ("glossary",), ("keys",), ("suggestions",)]
 
 
@@ -296,7 +298,13 @@ def test_a_key_is_shown_once_and_its_life_is_listed(tmp_path: Path) -> None:
     [
         (["keys", "revoke", "x"], "there is no key with the id x"),
         (["keys", "create", "--expires", "soon"], "no time such as 2027-01-31"),
+        (["keys", "create", "--characters-per-month", NUMBER], f"{NUMBER} is not in the range"),
+        (["keys", "create", "--requests-per-minute", NUMBER], "of at most 15 digits nor default"),
         (["suggestions", "approve", "7"], "0 of 1 suggestions were found"),
+        (["suggestions", "approve", NUMBER], f"{NUMBER} is not in the range"),
+        ([*ADD, "--from", "auto", "--to", "de"], "'auto' is no language such as en"),
+        ([*ADD, "--from", "e n", "--to", "de"], "'e n' is no language such as en"),
+        ([*ADD, "--from", "de", "--to", "DE"], "must differ, got de twice"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

@@ -169,6 +169,10 @@ def test_the_command_keeps_glossaries(tmp_path: Path) -> None:
     assert run("add", "pets", "dog", "Köter").startswith("2 ")
     assert run("add", "pets", "dog", "Köter", "--from", "en", "--to", "de").startswith("0 ")
     assert run("add", "pets", "US", "USA", "--case-sensitive") == "0 pets: en to de, terms: 2\n"
+    assert run("add", "pets", "US", "USA", "--case-sensitive", "--to", "de-CH").startswith("0 ")
+    assert "'pets' is for en to de, got --from de --to" in run(
+        "add", "pets", "a", "b", "--from", "de"
+    )
     assert run("show", "pets") == "0 dog -> Köter\nUS -> USA  (case-sensitive)\n"
     assert run("export", "pets") == "0 dog,Köter\nUS,USA,case_sensitive\n"
     imported = run("import", "cats", str(file), "--from", "en", "--to", "de")
