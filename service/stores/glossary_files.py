@@ -88,7 +88,9 @@ def write_entries(entries: Sequence[GlossaryEntry], media_type: str) -> str:
 
 def _entry(row: Sequence[str], number: int) -> GlossaryEntry:
     if len(row) < 2:
-        raise InvalidField(f"line {number} of the glossary must have a source and a target")
+        raise InvalidField(
+            f"line {number} of the glossary must have a source and a target, got {shown(row)}"
+        )
     source, target, *cells = (cell.strip() for cell in row)
     others = [*itertools.dropwhile(lambda cell: not cell, reversed(cells))][::-1]
     mark = others[0].lower() if len(others) == 1 else ""

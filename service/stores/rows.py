@@ -11,22 +11,33 @@ import regex
 _LOOKED_AT = 50
 _SEPARATORS = ",;\t"
 """Of CSV, the usual one first. Where numbers have a comma, spreadsheets write semicolons."""
+_HEADING = ["source", "target"]
 _NAMED_SEPARATOR = regex.compile(r'"?sep=([^"\r\n])"?[\r\n]*', regex.IGNORECASE)
 
 
 def read_rows(
     lines: Iterable[str], *, is_tsv: bool, name: str = "the file"
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, and the number of the last line of each. Raises csv.Error, which
-    tells the line of what has this name.
+    """The rows that are not blank, and the number of the last line of each, without a heading
+    `source,target`. Raises csv.Error, which tells the line of what has this name.
 
     TSV has no quotes. CSV is that of RFC 4180, with the separator that a first line such as `sep=;`
     names, or else the one that most of the first rows have.
     """
-    remaining, first, number = iter(lines), list[str](), 0
+    rows = _filled_rows(iter(lines), name, is_tsv=is_tsv)
+    for number, row in itertools.islice(rows, 1):
+        if [cell.strip().lower() for cell in row[:2]] != _HEADING:
+            yield number, row
+    yield from rows
+
+
+def _filled_rows(
+    lines: Iterator[str], name: str, *, is_tsv: bool
+) -> Iterator[tuple[int, list[str]]]:
+    number = 0
     try:
-        first += itertools.islice(remaining, _LOOKED_AT)
-        whole = itertools.chain(first, remaining)
+        first = [*itertools.islice(lines, _LOOKED_AT)]
+        whole = itertools.chain(first, lines)
         if is_tsv:
             rows = csv.reader(whole, delimiter="\t", quoting=csv.QUOTE_NONE)
         else:

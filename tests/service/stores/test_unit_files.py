@@ -150,12 +150,14 @@ SPREADSHEET = [Unit("Hallo, Welt", "Hello;\tworld"), Unit('a "b"', "1\n2"), Unit
 
 
 @pytest.mark.parametrize("separator", ",;\t")
-@pytest.mark.parametrize("head", ["", "sep={}\r\n", '"sep={}"\n'])
+@pytest.mark.parametrize(
+    "head", ["", "sep={}\r\n", '"sep={}"\n', "Source{}Target\n", "\nsource{}target{}case\n"]
+)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_the_csv_of_a_spreadsheet_has_its_separator_and_encoding(
+def test_the_csv_of_a_spreadsheet_has_its_separator_encoding_and_heading(
     separator: str, head: str, encoding: str
 ) -> None:
-    written = io.StringIO(head.format(separator), newline="")
+    written = io.StringIO(head.replace("{}", separator), newline="")
     written.seek(0, io.SEEK_END)
     csv.writer(written, delimiter=separator).writerows(SPREADSHEET)
     content = io.BytesIO(written.getvalue().encode(encoding))
