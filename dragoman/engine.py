@@ -6,7 +6,7 @@ import dataclasses
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -80,6 +80,8 @@ class Engine:
         ahead; closing the generator cancels those."""
         if isinstance(texts, str):
             raise TypeError("texts must be several strings, not one")
+        if isinstance(texts, Mapping):
+            raise TypeError(f"texts must be several strings, not {type(texts).__name__}")
         yield from self._offline.submit_each(map(checked, texts), job)
 
     def _stream(self, job: TranslationJob, put: Put) -> Future[None]:
@@ -128,7 +130,7 @@ def listed(text: str | Iterable[str]) -> tuple[list[str], str | list[str]]:
     Raises TypeError."""
     if isinstance(text, str):
         return [text], ""
-    if isinstance(text, bytes) or not isinstance(text, Iterable):
+    if isinstance(text, bytes | Mapping) or not isinstance(text, Iterable):
         raise TypeError(f"text must be a string or a list of strings, not {type(text).__name__}")
     return list(text), []
 

@@ -173,6 +173,7 @@ def test_an_error_of_the_source_comes_after_the_texts_before_it(translator: Tran
         ({"beam": 3}, TypeError, "there is no option beam; the options are beam_size, "),
         ({"text": 3}, TypeError, "text must be a string or a list of strings, not int"),
         ({"text": b"x"}, TypeError, "text must be a string or a list of strings, not bytes"),
+        ({"text": {"a": "x"}}, TypeError, "text must be a string or a list of strings, not dict"),
         ({"text": ["x", None]}, TypeError, "a text must be a string, not NoneType"),
         ({"text": "\ud83d"}, InvalidField, "a text must be valid Unicode"),
     ],
@@ -229,9 +230,13 @@ def test_a_number_of_slots_that_cannot_be_is_named(max_slots: Any) -> None:
         Translator("en-de", max_slots=max_slots)
 
 
-def test_one_text_is_not_taken_for_its_letters(translator: Translator) -> None:
+def test_neither_a_text_is_taken_for_its_letters_nor_a_dict_for_its_keys(
+    translator: Translator,
+) -> None:
     with pytest.raises(TypeError, match="several strings, not one"):
         next(translator.translate_iterable("Good morning.", source="en", target="de"))
+    with pytest.raises(TypeError, match="several strings, not dict"):
+        next(translator.translate_iterable({"a": "Good morning."}, source="en", target="de"))
 
 
 def test_a_model_that_cannot_be_loaded_is_a_value_error(tmp_path: Path) -> None:
