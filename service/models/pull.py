@@ -171,9 +171,10 @@ def _stem(path: str) -> str:
 
 def _about(name: str, message: str, fetched: _Fetched, checkpoint: Path) -> str:
     """The message with the source's name instead of temporary directories, which the reader cannot
-    look into."""
+    look into. A directory that was named may be called as a word of the message."""
     for directory in (checkpoint, fetched.directory):
-        message = message.replace(str(directory), name)
+        if directory != Path(name):
+            message = message.replace(str(directory), name)
     return message
 
 

@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import json
 import random
+import re
 import shutil
 import subprocess
 import threading
@@ -420,3 +421,14 @@ def test_a_damaged_checkpoint_does_not_enter(store: ModelStore, tmp_path: Path) 
         pull(store, Source(str(damaged), MOST))
     assert store.models() == []
     assert store.prune() == 0
+
+
+@pytest.mark.parametrize("name", ["checkpoint/", "./checkpoint", "./no"])
+def test_a_directory_that_is_called_as_a_word_of_its_error_leaves_the_word(
+    store: ModelStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).mkdir(exist_ok=True)
+    told = f"{name} holds no config.json, so it is no checkpoint"
+    with pytest.raises(StoreError, match=f"^{re.escape(told)}$"):
+        pull(store, Source(name, MOST))
