@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
@@ -102,6 +103,11 @@ class ReadableFile(click.ParamType[Path]):
         except ValueError as error:
             self.fail(str(error), param, context)
         return path
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
 
 
 def require_readable(path: Path, *, may_be_stream: bool = True) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 import service.commands.serve as serving
@@ -354,6 +355,23 @@ def test_a_path_that_is_no_file_is_refused(
     assert_refused(commands_with("dangling")[place], "dangling")
     if place != "translate":  # a FIFO is a text like any other
         assert_refused(commands_with("fifo")[place], "fifo")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["translate"],
+        ["translate", "--glossary"],
+        ["train"],
+        ["evaluate", "--recipe"],
+        ["check"],
+        ["glossary", "import", "pets"],
+        ["suggestions", "import"],
+    ],
+)
+def test_a_shell_completes_what_is_a_path(arguments: list[str]) -> None:
+    (found,) = ShellComplete(dragoman, {}, "dragoman", "").get_completions(arguments, "x")
+    assert (found.value, found.type in ("file", "dir")) == ("x", True)
 
 
 @pytest.mark.parametrize(
