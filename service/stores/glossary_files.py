@@ -104,4 +104,4 @@ def _entry(row: Sequence[str], number: int) -> GlossaryEntry:
 
 def _row(entry: GlossaryEntry) -> list[str]:
     mark = [_CASE_SENSITIVE[0]] if entry.case_sensitive else []
-    return [entry.source, entry.target, *mark]
+    return [entry.source.strip(), entry.target.strip(), *mark]

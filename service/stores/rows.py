@@ -58,13 +58,16 @@ def _separator(first: list[str]) -> str:
     if first and (named := _NAMED_SEPARATOR.fullmatch(first[0])):
         first[0] = "\n"
         return named[1]
-    return max(_SEPARATORS, key=lambda one: _share_parted(first, one))
+    return max(_SEPARATORS, key=lambda one: _shares_parted(first, one))
 
 
-def _share_parted(lines: Sequence[str], separator: str) -> float:
-    """Of the rows those that have two cells or more."""
+def _shares_parted(lines: Sequence[str], separator: str) -> tuple[float, float]:
+    """Of the rows those that have two cells or more; and those with no space behind the first, as
+    there is behind the comma of a sentence."""
     try:
-        are_parted = [len(row) > 1 for row in csv.reader(lines, delimiter=separator) if row]
+        rows = [row for row in csv.reader(lines, delimiter=separator) if row]
     except csv.Error:
-        return 0
-    return sum(are_parted) / max(1, len(are_parted))
+        return 0, 0
+    seconds = [row[1] for row in rows if len(row) > 1]
+    tight = [cell for cell in seconds if not cell.startswith(" ")]
+    return len(seconds) / max(1, len(rows)), len(tight) / max(1, len(rows))

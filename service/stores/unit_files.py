@@ -36,7 +36,8 @@ def read_units(file: BinaryIO, kind: str, source: str, target: str) -> Iterator[
 
 
 def write_units(units: Iterable[Unit], kind: str, source: str, target: str) -> Iterator[str]:
-    """The file in parts; in TSV tabs and line breaks within a text become spaces."""
+    """The file in parts; in CSV no white space is around a text, and in TSV tabs and line breaks
+    within it become spaces."""
     if kind == "tmx":
         yield from write_tmx(units, source, target)
         return
@@ -45,7 +46,7 @@ def write_units(units: Iterable[Unit], kind: str, source: str, target: str) -> I
             yield "\t".join(" ".join(side.split()) for side in unit) + "\n"
         else:
             written = io.StringIO(newline="")
-            csv.writer(written).writerow(unit)
+            csv.writer(written).writerow(side.strip() for side in unit)
             yield written.getvalue()
 
 

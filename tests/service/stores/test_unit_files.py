@@ -165,6 +165,21 @@ def test_the_csv_of_a_spreadsheet_has_its_separator_encoding_and_heading(
     assert [one[:2] for one in read_entries(written.getvalue(), CSV)] == SPREADSHEET
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("Ja, gern;Yes, gladly\n", Unit("Ja, gern", "Yes, gladly")),
+        ("dog, Hund\n", Unit("dog", "Hund")),
+        ("a; b,c; d\n", Unit("a; b", "c; d")),
+        ("a;b,c;d\n", Unit("a;b", "c;d")),
+    ],
+)
+def test_what_parts_every_row_and_has_no_space_behind_it_is_the_separator(
+    content: str, expected: Unit
+) -> None:
+    assert list(read_units(io.BytesIO(content.encode()), "csv", "de", "en")) == [expected]
+
+
 def test_a_row_has_a_text_and_its_translation_and_may_have_more() -> None:
     content = b"\xef\xbb\xbfa\tb\tmore\n\n \t\nc\n\td\n"
     found = list(read_units(io.BytesIO(content), "tsv", "en", "de"))
