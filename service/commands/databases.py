@@ -94,24 +94,37 @@ def import_terms(
         _replace(store, name, (source, target), entries)
 
 
+def _of_pair(command: _Command) -> _Command:
+    """Adds the parameters `source` and `target` of a glossary with several pairs."""
+    help_text = "{} language, if it has several pairs; default: the first."
+    for flag, name in (("--to", "target"), ("--from", "source")):
+        shown = help_text.format(name.capitalize())
+        command = click.option(flag, name, type=LANGUAGE, help=shown)(command)
+    return command
+
+
 @glossary.command("export")
 @click.argument("name")
+@_of_pair
 @click.option("--format", "suffix", type=_FILE_TYPE, default="csv")
 @database_option
-def export_terms(name: str, suffix: str, database: Path) -> None:
+def export_terms(
+    name: str, source: str | None, target: str | None, suffix: str, database: Path
+) -> None:
     """Write the glossary NAME to standard output."""
     with opened(GlossaryStore, database) as store:
-        entries = store.entries(name, EVERYBODY)
+        entries = _entries(store, name, source, target)
     click.echo(write_entries(entries, TSV if suffix == "tsv" else CSV), nl=False)
 
 
 @glossary.command("show")
 @click.argument("name")
+@_of_pair
 @database_option
-def show_terms(name: str, database: Path) -> None:
+def show_terms(name: str, source: str | None, target: str | None, database: Path) -> None:
     """Print the terms of the glossary NAME."""
     with opened(GlossaryStore, database) as store:
-        for entry in store.entries(name, EVERYBODY):
+        for entry in _entries(store, name, source, target):
             mark = "  (case-sensitive)" if entry.case_sensitive else ""
             click.echo(f"{entry.source} -> {entry.target}{mark}")
 
@@ -121,13 +134,14 @@ def show_terms(name: str, database: Path) -> None:
 def list_glossaries(database: Path) -> None:
     """Print all glossaries: name, languages and number of terms.
 
-    The name of a key's glossary begins with the id of the key and a slash; other commands take it
-    so.
+    One with several pairs of languages has a line for each. The name of a key's glossary begins
+    with the id of the key and a slash; other commands take it so.
     """
     with opened(GlossaryStore, database) as store:
-        for one in store.all(EVERYBODY):
-            name = Owner(one.owner).qualified(one.name)
-            click.echo(f"{name}\t{one.source}-{one.target}\t{one.num_entries}")
+        for found in store.all_dictionaries(EVERYBODY):
+            name = Owner(found[0].owner).qualified(found[0].name)
+            for one in found:
+                click.echo(f"{name}\t{one.source}-{one.target}\t{one.num_entries}")
 
 
 @glossary.command("remove")
@@ -137,6 +151,13 @@ def remove_glossary(name: str, database: Path) -> None:
     """Remove the glossary NAME."""
     with opened(GlossaryStore, database) as store:
         store.remove(name, EVERYBODY)
+
+
+def _entries(
+    store: GlossaryStore, name: str, source: str | None, target: str | None
+) -> list[GlossaryEntry]:
+    pair = _pair_of(store.dictionaries(name, EVERYBODY), source, target)
+    return store.entries(name, EVERYBODY, pair)
 
 
 def _pair_of(found: Sequence[StoredGlossary], source: str | None, target: str | None) -> Pair:

@@ -29,6 +29,7 @@ from service.stores.glossary_rows import (
     insert_further,
     insert_glossary,
     merge_entries,
+    remove_further,
     rename_glossary,
     replace_entries,
     require_dictionary,
@@ -102,9 +103,10 @@ class GlossaryStore:
                 found = require_dictionary(dictionaries_of(connection, found), pair)
             return found, entries_of(connection, found.id)
 
-    def entries(self, name: str, owner: Owner) -> list[GlossaryEntry]:
-        """Its entries in order. Raises UnknownGlossary."""
-        return self.read(name, owner)[1]
+    def entries(self, name: str, owner: Owner, pair: Pair | None = None) -> list[GlossaryEntry]:
+        """Its entries in order, or those of its dictionary of this pair. Raises
+        UnknownGlossary."""
+        return self.read(name, owner, pair)[1]
 
     def load(self, name: str, owner: Owner, pair: Pair | None = None) -> Glossary:
         """The glossary as a request uses it: its dictionary of this pair, if it has one, else the
@@ -149,8 +151,8 @@ class GlossaryStore:
         entries: Sequence[GlossaryEntry],
         owner: Owner,
     ) -> tuple[StoredGlossary, bool]:
-        """Store the glossary in place of the owner's of this name; also whether it is new. Raises
-        InvalidField or KeyRequired."""
+        """Store the glossary in place of the owner's of this name and all its dictionaries; also
+        whether it is new. Raises InvalidField or KeyRequired."""
         dictionary = (source, target), entries
         _check_all([dictionary])
         with self._writing.transaction() as connection:
@@ -158,6 +160,7 @@ class GlossaryStore:
                 found = get_glossary(connection, name, owner, OWN)
             except UnknownGlossary:
                 return self._add(connection, name, [dictionary], owner)[0], True
+            remove_further(connection, found)
             set_pair(connection, found.id, (source, target))
             replace_entries(connection, found.id, entries)
             self._require_room(connection, found.owner)
@@ -215,8 +218,8 @@ class GlossaryStore:
         """Remove the owner's glossary of this name. Raises UnknownGlossary."""
         with self._writing.transaction() as connection:
             found = get_glossary(connection, name, owner, OWN)
-            for one in reversed(dictionaries_of(connection, found)):
-                connection.execute("DELETE FROM glossaries WHERE id = ?", (one.id,))
+            remove_further(connection, found)
+            connection.execute("DELETE FROM glossaries WHERE id = ?", (found.id,))
 
     def _add(
         self,

@@ -153,6 +153,13 @@ def insert_further(connection: sqlite3.Connection, glossary: StoredGlossary, pai
     return key
 
 
+def remove_further(connection: sqlite3.Connection, glossary: StoredGlossary) -> None:
+    """Remove its dictionaries but for the first."""
+    _, *further = dictionaries_of(connection, glossary)
+    for one in further:
+        connection.execute("DELETE FROM glossaries WHERE id = ?", (one.id,))
+
+
 def set_pair(connection: sqlite3.Connection, key: str, pair: Pair) -> None:
     connection.execute("UPDATE glossaries SET source = ?, target = ? WHERE id = ?", (*pair, key))
 

@@ -87,6 +87,16 @@ def test_a_change_of_several_dictionaries_is_stored_whole_or_not_at_all(
     assert store.all_dictionaries(EVERYBODY) == [[made]]
 
 
+def test_what_takes_a_glossarys_place_takes_that_of_all_its_dictionaries(
+    store: GlossaryStore,
+) -> None:
+    given = [(("en", "de"), ENTRIES), (("de", "en"), ENTRIES)]
+    store.add_dictionaries("pets", given, EVERYBODY)
+    replaced, _ = store.replace("pets", "de", "en", ENTRIES[:1], EVERYBODY)
+    assert store.all_dictionaries(EVERYBODY) == [[replaced]]
+    assert (replaced.pair, replaced.num_entries) == (("de", "en"), 1)
+
+
 def test_merged_terms_take_the_places_of_their_sources(store: GlossaryStore) -> None:
     store.add("pets", "en", "de", [*ENTRIES, GlossaryEntry("dog", "Hund", True)], EVERYBODY)
     pair, cat = ("en", "de"), GlossaryEntry("cat", "Katze")
@@ -178,5 +188,11 @@ def test_the_command_keeps_glossaries(tmp_path: Path) -> None:
     imported = run("import", "cats", str(file), "--from", "en", "--to", "de")
     assert imported == "0 cats: en to de, terms: 1\n"
     assert run("list") == "0 cats\ten-de\t1\npets\ten-de\t2\n"
+    with closing(GlossaryStore(Path(database))) as store:
+        store.change("cats", EVERYBODY, None, [(("de", "en"), [GlossaryEntry("Katze", "puss")])])
+    assert run("list") == "0 cats\ten-de\t1\ncats\tde-en\t1\npets\ten-de\t2\n"
+    assert run("export", "cats", "--from", "de") == "0 Katze,puss\n"
+    assert run("show", "cats", "--to", "de-AT") == "0 cat -> Mieze\n"
+    assert "'cats' is for en to de, de to en, got" in run("show", "cats", "--to", "fr")
     assert run("remove", "pets") == "0 "
     assert run("show", "pets").startswith("2 ")
