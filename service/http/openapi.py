@@ -30,7 +30,7 @@ _FILE = {
 }
 _HEADERS: dict[int, Schema] = {401: _AUTHENTICATE, **dict.fromkeys((429, 502, 503), _RETRY_AFTER)}
 _NOT_OURS = "HTTPValidationError"
-ANYWHERE = (431, 500, 503)
+ANYWHERE = (421, 431, 500, 503)
 """What any request can get."""
 WITH_ACCESS = (401, 403, 429)
 """What requests can get that need a key or count for a limit."""

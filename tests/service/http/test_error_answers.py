@@ -289,6 +289,11 @@ def test_without_a_key_with_a_wrong_one_and_over_a_limit_all_but_open_operations
         assert (operation.ask(client, **headers).status_code == own) != operation.is_open
 
 
+def test_with_another_hosts_name_all_operations_are_refused(serve: Serve) -> None:
+    client = serve(allowed_hosts=["testserver"])
+    assert {one.ask(client, Host="evil.example").status_code for one in operations(client)} == {421}
+
+
 def test_while_the_server_stops(serve: Serve) -> None:
     client = serve()
     told = operations(client)
