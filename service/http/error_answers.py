@@ -39,8 +39,8 @@ DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/translate", "/language/tra
 OPENAI = "/v1/"
 OPUS_CAT = ("/MTRestService/", "/MtRestService/")
 """Path prefixes of the other APIs. OPUS-CAT's plugins know only the status of an error."""
-APERTIUM = "/translate"
-"""Apertium's path, except for a POST."""
+APERTIUM, APERTIUM_PAIRS = "/translate", "/listPairs"
+"""Apertium's paths, the first except for a POST."""
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -92,7 +92,7 @@ def error_response(
 
 def is_apertium(path: str, method: str) -> bool:
     """Whether a request belongs to Apertium's API."""
-    return path == APERTIUM and method in ("GET", "HEAD")
+    return path == APERTIUM_PAIRS or (path == APERTIUM and method in ("GET", "HEAD"))
 
 
 def unexpected_error(failure: Exception) -> ServiceError:

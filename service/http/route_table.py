@@ -28,7 +28,7 @@ from service.http.apis import (
     opus_cat,
 )
 from service.http.bodies import JSON
-from service.http.error_answers import OPUS_CAT
+from service.http.error_answers import APERTIUM_PAIRS, OPUS_CAT
 from service.http.openapi import Offer, describe_error_body, describe_keys
 from service.http.paths import Paths
 from service.http.routes import (
@@ -65,7 +65,7 @@ PATHS = Paths(
         *(deepl_languages.LANGUAGES, deepl_languages.LANGUAGES_3, deepl_languages.RESOURCES),
         *(deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
-        *(google.DETECT, google.LANGUAGES, openai.MODELS, apertium.PAIRS, operation.MODELS),
+        *(google.DETECT, google.LANGUAGES, openai.MODELS, APERTIUM_PAIRS, operation.MODELS),
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, documents.BELOW),

@@ -9,7 +9,7 @@ from fastapi import Request
 
 from service.errors import InvalidField, MissingField, shown
 from service.http.bodies import Strings
-from service.http.error_answers import APERTIUM
+from service.http.error_answers import APERTIUM, APERTIUM_PAIRS
 from service.http.request_fields import RequestModel
 from service.http.requests import RequestFields, read_fields
 from service.http.routers import READ, foreign_router
@@ -17,7 +17,6 @@ from service.http.state import server_state
 from service.http.translate_request import TranslateRequest
 from service.http.translating import translate_texts
 
-PAIRS = "/listPairs"
 _MAX_PAIR_CHARACTERS = 129
 """Two language codes and the bar between them."""
 router = foreign_router()
@@ -59,7 +58,7 @@ async def translate_segment(request: Request) -> dict[str, Any]:
     return await answer_apertium(request, await read_fields(request))
 
 
-@router.api_route(PAIRS, methods=[*READ])
+@router.api_route(APERTIUM_PAIRS, methods=[*READ])
 async def list_pairs(request: Request) -> dict[str, Any]:
     """All pairs of languages."""
     pairs = server_state(request).dispatcher.routes.pairs

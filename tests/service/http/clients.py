@@ -46,7 +46,7 @@ def multipart(**parts: Any) -> dict[str, Any]:
 
 def error_members(path: str, method: str = "POST") -> set[str]:
     """The members of an error, by the method and the prefix of an API."""
-    if (path, method) in (("/translate", "GET"), ("/translate", "HEAD")):
+    if path == "/listPairs" or (path, method) in (("/translate", "GET"), ("/translate", "HEAD")):
         return {"status", "code", "message", "explanation"}
     members = {
         ("/v2/", "/v3/"): {"message"},

@@ -97,6 +97,7 @@ def check_google(body: Any, status: int, error: ServiceError) -> None:
 CHECKS: dict[str, Callable[[Any, int, ServiceError], None]] = {
     "/translate": check_ours,
     "GET /translate": check_apertium,
+    "GET /listPairs": check_apertium,
     "/MTRestService/TranslateJson": check_ours,
     "/v2/translate": check_deepl,
     "/v1/translate": check_deeplx,

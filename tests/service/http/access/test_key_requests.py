@@ -67,6 +67,8 @@ def test_a_cat_tools_key_is_in_the_address(serve: Serve, make_key: MakeKey) -> N
     assert httpx.get(server.url + CAT_TOOLS[1].format("0")).status_code == 401
     refused = httpx.get(server.url + CAT_TOOLS[0].format(WRONG)).json()
     assert refused["explanation"] == "Invalid API key"
+    pairs = [httpx.get(f"{server.url}/listPairs?key={key}") for key in (keys[0], WRONG, "")]
+    assert [answer.status_code for answer in pairs] == [200, 403, 401]
     assert httpx.post(server.url + f"/translate?key={keys[0]}", json=FIELDS).status_code == 401
 
 
