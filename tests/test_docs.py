@@ -66,3 +66,18 @@ def test_a_table_begins_with_a_header(name: str) -> None:
     begins = [i for i, line in enumerate(lines) if line[:1] == "|" != lines[i - 1][:1]]
     for i in begins:
         assert re.fullmatch(r"\|( *:?-+:? *\|)+", lines[i + 1]), lines[i]
+
+
+def test_pages_have_the_figures_of_the_engines_from_one_measurement() -> None:
+    """The table of the page on performance is what was measured; others quote it."""
+    measured, quoted = (
+        re.findall(r"^\| \d+ \| \d (?:\| \d+ ){4}(?=\|)", read(page), re.MULTILINE)
+        for page in ("docs/performance.md", "README.md")
+    )
+    rows = [one.strip("| ").split(" | ") for one in measured]
+    bundled, opus = rows[:4], rows[4:]
+    assert quoted == measured[:4]
+    int8 = [f"{alone[2]} / {many[2]}" for _, alone, _, many in (bundled, opus)]
+    assert f"beam 4: one sentence / 32 at a time | {int8[0]} | {int8[1]} |" in read(
+        "docs/sizing.md"
+    )
