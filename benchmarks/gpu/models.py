@@ -23,7 +23,7 @@ ZH_EN = Path(__file__).parents[2] / "checkpoints" / "zh-en"
 SENTENCES = Path(__file__).parents[2] / "tests" / "data" / "sentences.zh.txt"
 TINY = ModelConfig(200, 200, 32, 2, 64, 2, 2, norm="pre", max_positions=64)
 SHAPES = {
-    "bundled": ModelConfig(8000, 8000, 256, 4, 1024, 5, 2, norm="pre", max_positions=256),
+    "small": ModelConfig(8000, 8000, 256, 4, 1024, 5, 2, norm="pre", max_positions=256),
     "wmt12-1": ModelConfig(32000, 32000, 512, 8, 2048, 12, 1, max_positions=64),
     "opus": ModelConfig(
         58101, 58101, 512, 8, 2048, 6, 6, norm="post", activation="silu", max_positions=512

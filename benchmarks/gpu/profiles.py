@@ -20,7 +20,7 @@ _MOST = 14
 
 def profile(device: str) -> None:
     """Kernels of 30 steps, and the host's functions in a whole translation."""
-    for name, slots, beam in (("bundled", 64, 4), ("wmt12-1", 1024, 1), ("opus", 128, 4)):
+    for name, slots, beam in (("small", 64, 4), ("wmt12-1", 1024, 1), ("opus", 128, 4)):
         config = shapes_for(device).get(name)
         if config is not None:
             _profile(name, config, slots, beam, device)

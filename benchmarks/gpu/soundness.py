@@ -203,7 +203,7 @@ import asyncio, sys, torch
 from benchmarks.gpu.models import *
 from service.engine.engine import Engine, EngineLimits
 from service.observability.metrics import Metrics
-device, config = "cuda", SHAPES["bundled"]
+device, config = "cuda", SHAPES["small"]
 runner = runner_of(random_model(config, device), 4, 4, "float16")
 encode = runner._decoder._network.encode
 def broken(*given):
