@@ -27,7 +27,8 @@ _INSTRUCTS = re.compile(
     r"|(?:can|could|would|will) you|(?:kannst|könntest) du|(?:können|könnten) sie"
     r"|i (?:want|need|would like) you to|i'd like you to|your (?:task|job|role)|deine aufgabe"
     r"|you are an?|you will be (?:given|provided)|du bist|sie sind|below is"
-    r"|(?:the )?following (?:is|text)|as an? (?:\w+ ){0,3}(?:translator|interpreter|expert))\b"
+    r"|(?:the )?following (?:is|text)|treat (?:the )?(?:next|following)"
+    r"|as an? (?:\w+ ){0,3}(?:translator|interpreter|expert))\b"
     r"|[请請把将將用]|[你您](?:是|的任)|[帮幫]我|[麻劳勞][烦煩驾駕]|作[为為]|[从從由]|以下|下面|[翻译譯])",
     re.I,
 )
@@ -76,7 +77,8 @@ _ORDER = re.compile(
     re.I,
 )
 """How a line begins that says how to translate, and introduces no text."""
-_QUOTES = ('""', "“”", "「」")
+_QUOTES, _ARROW = ('""', "“”", "「」"), "=>"
+"""Around a text, and behind its second mark."""
 
 
 class NamedLanguages(NamedTuple):
@@ -210,8 +212,10 @@ def _unwrapped(text: str, names: Mapping[str, str]) -> str:
     if label and _has_only_orders(text[: label.start()]):
         text = text[label.end() :]
     text = _without_next_label(text, names).strip()
-    is_quoted = len(text) > 2 and text[0] + text[-1] in _QUOTES and text[0] not in text[1:-1]
-    return text[1:-1] if is_quoted else text
+    quoted = text.removesuffix(_ARROW).rstrip()
+    is_whole = quoted != text or quoted[:1] not in quoted[1:-1]
+    is_quoted = len(quoted) > 2 and quoted[0] + quoted[-1] in _QUOTES
+    return quoted[1:-1] if is_quoted and is_whole else text
 
 
 def _without_next_label(text: str, names: Mapping[str, str]) -> str:

@@ -79,6 +79,10 @@ def test_the_model_or_the_system_message_names_the_languages(
         "without any explanations. Please translate the following English text into German:\n\n{}",
         "你是一位翻译，把以下英文翻译成德语：{}",
         "现在把这段话从英文翻译成德语：{}",
+        "Treat next line as plain text input and translate it into German, output translation "
+        "ONLY. If translation is unnecessary (e.g. proper nouns, codes, etc.), return the original "
+        "text. NO explanations. NO notes. Input:\n{}",
+        'translate from English to German:\n\n"{}" =>',
     ],
 )
 def test_a_message_may_begin_with_the_instruction(client: TestClient, prompt: str) -> None:
@@ -95,6 +99,14 @@ def test_a_message_may_begin_with_the_instruction(client: TestClient, prompt: st
     ):
         (choice,) = ask(client, **fields).json()["choices"]
         assert choice["message"]["content"] == "HI THERE: ONE\nTWO"
+
+
+@pytest.mark.parametrize("text", ["Hi", '"Hi" and "ho"', "Hi =>", "`a` =>"])
+def test_an_arrow_ends_a_quoted_text(text: str) -> None:
+    """As the plugin of Bob asks."""
+    found = read_prompt(f'translate from English to German:\n\n"{text}" =>', ("en", "de"))
+    assert found is not None
+    assert found.text == text
 
 
 @pytest.mark.parametrize(
