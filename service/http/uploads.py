@@ -74,7 +74,9 @@ def sent_file(
     """
     file = fields.files.get("file")
     if file is None:
-        raise MissingField("Invalid request: missing file parameter")
+        is_text = fields.strings is not None and "file" in fields.strings
+        told = "file must be a file, got a text field; curl sends one by -F file=@NAME"
+        raise MissingField(f"Invalid request: {told if is_text else 'missing file parameter'}")
     file = SentFile(given_name or file.name, file.content)
     format_of(file.name)
     most = limits.max_document_bytes

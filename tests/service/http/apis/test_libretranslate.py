@@ -234,6 +234,10 @@ def test_a_file_needs_a_multipart_form_a_file_and_languages(client: TestClient) 
     languages = multipart(source="en", target="de")
     answer = client.post("/translate_file", files=languages)
     assert answer.json()["error"] == "Invalid request: missing file parameter"
+    for path in ("/translate_file", "/documents"):  # as curl sends it without an @
+        answer = client.post(path, files=multipart(file="a.txt", source="en", target="de"))
+        assert (answer.status_code, answer.json()["code"]) == (400, "missing_field")
+        assert "file must be a file, got a text field" in answer.json()["error"]
     answer = client.post("/translate_file", files={"file": ("a.txt", b"a")})
     assert answer.json()["error"] == "Invalid request: missing source parameter"
 
