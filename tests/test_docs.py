@@ -81,3 +81,11 @@ def test_pages_have_the_figures_of_the_engines_from_one_measurement() -> None:
     assert f"beam 4: one sentence / 32 at a time | {int8[0]} | {int8[1]} |" in read(
         "docs/sizing.md"
     )
+
+
+def test_the_page_on_the_architecture_names_each_stage() -> None:
+    modules = (ROOT / "service/translation/sentence").glob("*.py")
+    code = "\n".join(module.read_text("utf-8") for module in modules)
+    entered = {*re.findall(r"^def enter_(\w+)", code, re.MULTILINE)} - {"title"}
+    (told,) = re.findall(r"Stages in order: ([^.]+)\.", read("docs/architecture.md"))
+    assert {*re.findall(r"`(\w+)`", told)} == entered | {"sentence_part", "terms"}
