@@ -1,8 +1,8 @@
 # Everything needs only Python >= 3.11 and make; each target first installs what it needs and no more.
 PYTHON ?= python3
-HOST ?= 127.0.0.1
-PORT ?= 8000
-MODEL ?= checkpoints/zh-en checkpoints/en-de
+HOST ?=
+PORT ?=
+MODEL ?=
 RECIPE ?= recipes/toy.toml
 RUN ?= runs/toy
 REPLICAS ?= 2
@@ -59,8 +59,8 @@ $(TRAINING) $(TESTING) $(LINTING) .venv/with-clients .venv/with-browser: .venv/w
 	$(BIN)/pip install 'dragoman[$*]'
 	touch $@
 
-serve: $(SERVING) $(if $(SERVES_WITH_PYTORCH),.venv/with-torch) ## serve MODEL="checkpoints/zh-en checkpoints/en-de" on HOST=127.0.0.1 PORT=8000
-	$(BIN)/dragoman serve $(addprefix --model ,$(MODEL)) --host $(HOST) --port $(PORT)
+serve: $(SERVING) $(if $(SERVES_WITH_PYTORCH),.venv/with-torch) ## serve MODEL="zh-en en-de" on HOST=127.0.0.1 PORT=8000; without these, what the settings say
+	$(BIN)/dragoman serve $(addprefix --model ,$(MODEL)) $(addprefix --host ,$(HOST)) $(addprefix --port ,$(PORT))
 
 ray-serve: export RAY_USAGE_STATS_ENABLED = 0
 ray-serve: export RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S = 60
@@ -196,7 +196,7 @@ browser-test: .venv/with-browser ## check the page's types, and drive it in Chro
 		tests/browser/access.py tests/browser/rude.py
 
 page-images: .venv/with-browser ## make the page's pictures in docs/images from a server at HOST:PORT (chromium)
-	$(BIN)/python -m docs.pictures http://$(HOST):$(PORT)/
+	$(BIN)/python -m docs.pictures http://$(or $(HOST),127.0.0.1):$(or $(PORT),8000)/
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman)

@@ -135,3 +135,15 @@ def test_a_bundled_model_is_found_by_its_name_unless_something_here_is_called_so
     assert (bundled_checkpoint("zh-en") / "config.json").is_file()
     (tmp_path / "zh-en").mkdir()
     assert resolve_checkpoint(Path("zh-en")) == Path("zh-en")
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"PORT": "0"}, {"MODEL": "zh-en", "HOST": "::", "PORT": "1"}]
+)
+def test_make_serves_as_the_settings_say(given: dict[str, str]) -> None:
+    """A flag outranks variables, files and the directory of models: make adds what it is given."""
+    asked = ["make", "--dry-run", "serve", *(f"{name}={value}" for name, value in given.items())]
+    path = {"PATH": os.environ["PATH"]}
+    told = subprocess.run(asked, cwd=ROOT, env=path, capture_output=True, text=True, check=True)
+    flags = [word for name, value in given.items() for word in (f"--{name.lower()}", value)]
+    assert told.stdout.splitlines()[-1].split() == [".venv/bin/dragoman", "serve", *flags]
