@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
-from service import __version__
+from service import __version__, install_command
 from service.commons.commons import Commons
 from service.commons.local import limits_of_all, local_commons, open_keys
 from service.documents.file_translator import FileTranslator
@@ -190,6 +190,6 @@ def _make_tracer(settings: Settings) -> Tracer | None:
     try:
         from service.http.tracing import OpenTelemetryTracer
     except ImportError as error:
-        raise StartupError(f"traces need dragoman[otel]: {error}") from error
+        raise StartupError(f"traces need {install_command('otel')} ({error})") from error
     headers = settings.otlp_headers.get_secret_value() if settings.otlp_headers else ""
     return OpenTelemetryTracer(settings.otlp_endpoint, headers, __version__)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from service import install_command
 from service.commands.arguments import require_readable
 from service.commands.process import importing
 from service.commands.text_files import are_small
@@ -223,7 +224,7 @@ def _parquet(
     try:
         from service.corpora.parquet_corpus import ParquetCorpus
     except ModuleNotFoundError as error:
-        raise ValueError(f"Parquet needs pip install 'dragoman[corpora]' ({error})") from error
+        raise ValueError(f"Parquet needs {install_command('corpora')} ({error})") from error
     assert file is not None
     assert output is not None
     with ParquetCorpus(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn, Self, TextIO
 
+from service import install_command
 from service.signals import EXIT_MAY_PASS
 
 _FAILED = 2
@@ -204,4 +205,4 @@ def importing(extra: str | None = None) -> Iterator[None]:
 
 
 def _fail_without(extra: str, error: ModuleNotFoundError) -> NoReturn:
-    fail(f"this needs pip install 'dragoman[{extra}]' {_CPU_BUILD} ({error})")
+    fail(f"this needs {install_command(extra)} {_CPU_BUILD} ({error})")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from limits.aio.storage import MemoryStorage
 from limits.errors import StorageError
 
+from service import install_command
+
 if TYPE_CHECKING:
     from redis.asyncio import ConnectionPool
 
@@ -138,7 +140,7 @@ def _connect(url: str) -> tuple[WindowStorage, ConnectionPool]:
         from redis.asyncio import BlockingConnectionPool
         from redis.exceptions import RedisError
     except ImportError as error:
-        raise ValueError("it needs dragoman[redis]") from error
+        raise ValueError(f"it needs {install_command('redis')}") from error
     try:
         pool = BlockingConnectionPool.from_url(  # more requests at once wait for a connection
             url,

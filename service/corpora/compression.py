@@ -11,6 +11,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, cast
 
+from service import install_command
+
 Compression = Literal["none", "gzip", "zstd"]
 _ENDINGS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 _GZIP_MARK, _ZSTD_MARK = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -132,4 +134,4 @@ def _zstd() -> Any:
     try:
         return importlib.import_module(ZSTD)
     except ModuleNotFoundError as error:
-        raise ValueError(f"zstd needs pip install 'dragoman[corpora]' ({error})") from error
+        raise ValueError(f"zstd needs {install_command('corpora')} ({error})") from error

@@ -150,7 +150,8 @@ def test_a_command_says_what_must_be_installed_for_it(
     for name in ("model.training.loop", "model.training.evaluation"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    assert_refused([*arguments, RECIPE], "dragoman[train]")
+    install = f"{sys.executable} -m pip install 'dragoman[train]'"  # not the pip of the path
+    assert_refused([*arguments, RECIPE], install)
 
 
 def test_threads_of_a_training_sleep_while_they_wait(
