@@ -43,7 +43,7 @@ _MOST_VALUES = 4 * MAX_TERMS + 1000
 
 class RequestModel(BaseModel):
     """A request's fields. Unknown fields are ignored; null means absent, as does an empty string
-    where the field may be absent.
+    unless the field is a text that must be there.
 
     `spelled_in_json`: fields whose numbers and flags may be strings in JSON, as all may in a form;
     None is all fields. `unreported`: unknown fields and files that are not named in
@@ -54,7 +54,8 @@ class RequestModel(BaseModel):
     spelled_in_json: ClassVar[frozenset[str] | None] = None
     unreported: ClassVar[tuple[str, ...]] = ()
     names: ClassVar[frozenset[str]]
-    _required: ClassVar[frozenset[str]]
+    _texts: ClassVar[frozenset[str]]
+    """The required fields that may be empty: codes and names have a bound, texts have none."""
     _spelled: ClassVar[frozenset[str]]
     _spelled_in_json: ClassVar[frozenset[str]]
     _whole: ClassVar[frozenset[str]]
@@ -67,8 +68,10 @@ class RequestModel(BaseModel):
         cls.names, cls._spelled = frozenset(cls.model_fields), _spelled_fields(cls)
         cls._spelled_in_json = cls._spelled & (cls.spelled_in_json or cls._spelled)
         cls._whole = _fields_of_types(cls, ("integer",))
-        cls._required = frozenset(
-            name for name, field in cls.model_fields.items() if field.is_required()
+        cls._texts = frozenset(
+            name
+            for name, field in cls.model_fields.items()
+            if field.is_required() and "maxLength" not in value_schema(_properties(cls)[name])
         )
 
     @classmethod
@@ -82,7 +85,7 @@ class RequestModel(BaseModel):
                 for name, value in values.items()
                 if value is not None
                 and name in cls.names
-                and (value != "" or name in cls._required)
+                and (value != "" or name in cls._texts)
             }
             for name in cls._whole & given.keys():
                 if isinstance(value := given[name], float) and value.is_integer():

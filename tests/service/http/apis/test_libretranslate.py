@@ -33,6 +33,8 @@ def test_fields_may_come_in_any_way(client: TestClient) -> None:
         ({"q": None}, "Invalid request: missing q parameter"),
         ({"source": None}, "Invalid request: missing source parameter"),
         ({"target": None}, "Invalid request: missing target parameter"),
+        ({"source": ""}, "Invalid request: missing source parameter"),
+        ({"target": ""}, "Invalid request: missing target parameter"),
         ({"target": "zz"}, "zz is not supported"),
     ],
 )

@@ -191,3 +191,23 @@ def test_hostile_codes_leave_the_memory_as_it_was(client: TestClient) -> None:
     finally:
         tracemalloc.stop()
     assert grown < 2**21
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "sent"),
+    [
+        ("/translate", "source", {"q": "Hi.", "target": "de"}),
+        ("/translate/next", "target", {"q": "Hi.", "source": "en"}),
+        ("/v2/translate", "target_lang", {"text": "Hi."}),
+        ("/language/translate/v2", "target", {"q": "Hi."}),
+        ("/v1/translate", "target_lang", {"text": "Hi."}),
+        ("/immersive", "target_lang", {"text_list": ["Hi."]}),
+    ],
+)
+def test_an_empty_code_is_a_missing_field(
+    client: TestClient, path: str, field: str, sent: dict[str, Any]
+) -> None:
+    """An empty text is a text."""
+    answers = [client.post(path, json={**sent, **more}) for more in ({field: ""}, {field: None})]
+    assert [answer.status_code for answer in answers] == [400, 400]
+    assert all(f"missing {field} parameter" in answer.text for answer in answers)
