@@ -63,6 +63,9 @@ def read_memory(path: Path, source: str, target: str) -> list[GlossaryEntry]:
                     terms[unit.source] = unit.target
                 if len(terms) > MAX_ENTRIES:
                     raise InvalidField(f"it has more than {MAX_ENTRIES} terms")
+        if not terms:
+            short = f"of at most {_TERM_CHARACTERS} characters that is no sentence"
+            raise InvalidField(f"it has no unit from {source} to {target} {short}")
     except (OSError, InvalidField, InvalidDocument) as error:
         raise ValueError(f"{path}: {error}") from error
     return [GlossaryEntry(*term) for term in terms.items()]

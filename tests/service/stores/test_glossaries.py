@@ -163,6 +163,8 @@ def test_the_short_units_of_a_memory_are_terms(tmp_path: Path) -> None:
         GlossaryEntry("house", "Haus"),
         GlossaryEntry("dog", "Köter"),
     ]
+    with pytest.raises(ValueError, match="it has no unit from en to fr of at most 50 characters"):
+        read_memory(file, "en", "fr")
     file.write_text("<tmx>", "utf-8")
     with pytest.raises(ValueError, match=r"memory\.tmx: it is no valid XML"):
         read_memory(file, "en", "de")
