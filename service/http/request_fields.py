@@ -83,9 +83,7 @@ class RequestModel(BaseModel):
             given = {
                 name: _parse_spelled(value) if name in spelled else value
                 for name, value in values.items()
-                if value is not None
-                and name in cls.names
-                and (value != "" or name in cls._texts)
+                if value is not None and name in cls.names and (value != "" or name in cls._texts)
             }
             for name in cls._whole & given.keys():
                 if isinstance(value := given[name], float) and value.is_integer():
