@@ -50,19 +50,15 @@ def _hosts(hosts: tuple[str, ...]) -> tuple[str, ...]:
     return hosts
 
 
-def _network(proxy: str) -> str:
-    """An address, or the network of one with a prefix, as `ip address` shows it."""
-    try:
-        network = ipaddress.ip_network(proxy, strict=False)
-    except ValueError:
-        raise ValueError(
-            f"a proxy must be an address or a network such as 10.0.0.0/8, not {proxy!r}"
-        ) from None
-    return str(network) if "/" in proxy else proxy
-
-
 def _networks(proxies: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(_network, proxies))
+    for proxy in proxies:
+        try:
+            ipaddress.ip_network(proxy)
+        except ValueError:
+            raise ValueError(
+                f"a proxy must be an address or a network such as 10.0.0.0/8, not {proxy!r}"
+            ) from None
+    return proxies
 
 
 def _not_cut_to_nothing(tokens: int) -> int:
