@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -132,10 +133,13 @@ def export_units(source: str, target: str, kind: str, database: Path) -> None:
     The file is one that `import` reads. Of several for one text the one that is used comes last.
     """
     find = Languages([source, target]).find
-    with opened(SuggestionStore, database) as store:
+    with (
+        opened(SuggestionStore, database) as store,
+        contextlib.closing(store.approved()) as approved,  # else the store waits for its end
+    ):
         units = (
             Unit(pair.text, suggestion)
-            for pair, suggestion in store.approved()
+            for pair, suggestion in approved
             if (find(pair.source), find(pair.target)) == (source, target)
         )
         for part in write_units(units, kind, source, target):

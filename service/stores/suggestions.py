@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,7 +100,7 @@ class SuggestionStore(Database):
         """The id and the text of each suggestion in use."""
         yield from self._rows("id, text", is_approved=True)
 
-    def approved(self) -> Iterator[tuple[SuggestedPair, str]]:
+    def approved(self) -> Generator[tuple[SuggestedPair, str]]:
         """The suggestions in use, the one approved last at the end, as they are at the first. The
         store can do nothing else meanwhile."""
         with self.use() as connection:

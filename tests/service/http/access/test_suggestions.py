@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +17,7 @@ from websockets.sync.client import connect
 
 import service.stores.suggestions as suggestion_store
 from service.commands.group import dragoman
-from service.stores.suggestions import SuggestionStore
+from service.stores.suggestions import SuggestedPair, SuggestionStore
 from tests.service.fakes import until
 from tests.service.http.access.conftest import Serve, stream_url
 from tests.service.http.clients import FIELDS
@@ -151,6 +153,23 @@ def test_the_unit_that_came_last_is_used_and_an_export_says_the_same(
             other, "export", *pair, "--format", kind
         )
     assert "Hi." not in run(path, "export", "--source", "de", "--target", "en")
+
+
+def test_an_export_ends_when_nobody_reads_it_any_more(
+    suggestions: SuggestionStore, tmp_path: Path
+) -> None:
+    pairs = [SuggestedPair("en", "de", "auto", f"{number} cats") for number in range(9000)]
+    suggestions.add_approved([(pair, pair.text) for pair in pairs])
+    options = ["--source", "en", "--target", "de", "--database", str(tmp_path / "server.db")]
+    command = [sys.executable, "-m", "dragoman", "suggestions", "export", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        try:
+            assert process.wait(60) == 141
+        finally:
+            process.kill()
 
 
 def test_a_memory_is_no_room_for_suggestions_of_clients(
