@@ -62,6 +62,7 @@ def test_a_running_sentence_of_a_document_becomes_as_urgent_as_who_joins_it() ->
     running[0].request_work = short[0].request_work
     simulation.batch_loop.renew(running[0])
     assert [task.level for task in running[:2]] == [short[0].level, document[-1].level]
+    simulation.serve([])
 
 
 def test_a_short_sentence_among_clients_of_long_ones_takes_a_few_times_its_time_alone() -> None:
