@@ -143,12 +143,11 @@ class NativeSearch:
         rows = map(option_rows, sentences, limits)
         for table, values in zip(self.options, zip(*rows, strict=True), strict=True):
             table[where] = list(values)
+        self._is_held[where] = False
         for slot, sentence in zip(slots, sentences, strict=True):
             if sentence.prefix:
                 self.prefix[slot, : len(sentence.prefix)] = sentence.prefix
-            if self._columns:
-                held = self._columns.keys() & set(sentence.ids)
-                self._is_held[slot] = False
+            if held := self._columns.keys() & sentence.ids:
                 self._is_held[slot, [self._columns[token] for token in held]] = True
         self._begin(where, start)
 
