@@ -255,8 +255,8 @@ class Placement:
     def _same_marks(
         self, node: _Node, point: int, room: Span, taken: Iterable[_Node]
     ) -> Span | None:
-        """The same punctuation in the room, at the point or after the next space; None if it is
-        taken, or is not there."""
+        """The same punctuation in the room, at the point or after the next space, or where it
+        stands once, as in the source; None if it is taken, or is not there."""
         marks = self._source[node.source.start : node.source.end].strip()
         if not marks:
             return None
@@ -265,7 +265,10 @@ class Placement:
             start += 1
         found = Span(start, start + len(marks))
         if found.end > room.end or not self._target.startswith(marks, start):
-            return None
+            same = _apart(self._target, marks, room)
+            if len(same) != 1 or len(_apart(self._source, marks, Span(0, len(self._source)))) != 1:
+                return None
+            (found,) = same
         is_free = all(
             node.target.end <= found.start or found.end <= node.target.start for node in taken
         )
@@ -322,6 +325,16 @@ def _best_run(words: Sequence[Span], weights: Sequence[float], room: Span) -> _R
         if total > (best.weight if best else 0.0):
             best = _Run(total, Span(start, words[place].end))
     return best
+
+
+def _apart(text: str, marks: str, room: Span) -> list[Span]:
+    """Where the marks stand in the room, and touch no word."""
+    ends = ((at, at + len(marks)) for at in range(*room) if text.startswith(marks, at, room.end))
+    return [
+        Span(start, end)
+        for start, end in ends
+        if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
+    ]
 
 
 def _without(room: Span, taken: Span) -> Iterator[Span]:
