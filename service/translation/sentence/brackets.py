@@ -16,10 +16,6 @@ _CLOSING = {"(": ")", "（": "）"}
 _SPACE = regex.compile(r"(?<=[(（]) (?! )|(?<! ) (?=[)）])")
 _SPACE_OR_MARK = regex.compile(r"[(（][\s,.;，。；、]|[\s,;，；、][)）]")
 """Beside a bracket in a text that tells of brackets, or sets them apart."""
-_ANGLES = regex.compile(r"<[\p{L}\p{N}][^<>]*+>")
-_ANGLE_SPACE = regex.compile(r"(?<=<) (?! )|(?<! ) (?=>)")
-_OTHER_ANGLE = regex.compile(r"<(?![\p{L}\p{N}])|(?<=[\s<=-])>")
-"""Of a comparison or an arrow."""
 _WORD = regex.compile(r"[\p{L}\p{N}]++")
 _AFTER_LAST = regex.compile(r"[.。!！?？:：;；,，]?[\"”“»」]?\Z")
 _STOPS = frozenset(".。!！?？…")
@@ -38,10 +34,6 @@ class Brackets:
         return draft.replaced(Replaced(draft.text, sorted({*self._changes(draft.text)})))
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
-        if not _OTHER_ANGLE.search(self.text):
-            yield from (Replacement(*one.span(), "") for one in _ANGLE_SPACE.finditer(translation))
-        if not self._pairs:
-            return
         if not _SPACE_OR_MARK.search(self.text):
             yield from (Replacement(*one.span(), "") for one in _SPACE.finditer(translation))
         pairs, opening, closing = _matched(translation)
@@ -73,12 +65,9 @@ class Brackets:
 
 
 def enter_brackets(text: str) -> Brackets | None:
-    """The stage of a sentence in which all round brackets are in pairs, or some words in angles, as
-    <file>; None without."""
+    """The stage of a sentence in which all brackets are in pairs; None without."""
     pairs, opening, closing = _matched(text)
-    if opening or closing:
-        pairs = []
-    return Brackets(text, tuple(sorted(pairs))) if pairs or _ANGLES.search(text) else None
+    return Brackets(text, tuple(sorted(pairs))) if pairs and not (opening or closing) else None
 
 
 def closing_place(before: str, translation: str) -> int:

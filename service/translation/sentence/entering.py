@@ -125,8 +125,7 @@ class Entrance:
             stages.append(spaces)
         if QUOTATION_MARK.search(text) and (marks := enter_quotations(text, self._pair[1])):
             stages.append(marks)
-        has_bracket = "(" in text or "<" in text or "（" in text
-        if has_bracket and (brackets := enter_brackets(text)):
+        if ("(" in text or "（" in text) and (brackets := enter_brackets(text)):
             stages.append(brackets)
         has_latin = not is_ascii and LATIN.search(text) and keeps_latin(*self._pair)
         if has_latin and (latin := enter_latin(text)):
