@@ -29,7 +29,7 @@ _SPACES = regex.compile(r"(?:\{\x20*+\"\x20*+\"\x20*+\}\x20*+)++")
 """What keeps spaces at the beginning of a text."""
 _LINE_END = regex.compile(r"[ \t]*+\n[ \t]*+")
 _MOST_VARIANTS = 12
-"""Of a selection with text beside it, which each gets."""
+"""Of a selection that has text beside it: each variant gets this text."""
 _BRACE, _MARK = regex.compile(r"[{}]"), regex.compile(r"^[.*\[]", regex.MULTILINE)
 
 _Elements: TypeAlias = Sequence[ast.TextElement | ast.Placeable]
