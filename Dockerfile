@@ -2,7 +2,7 @@
 # For NVIDIA GPUs:  docker build --build-arg TORCH=cuda -t dragoman:cuda .
 
 # A Debian with Python 3.11 or later.
-ARG BASE=python:3.13-slim
+ARG BASE=python:3.14-slim
 
 # Apart, so that a change of anything else in pyproject.toml installs nothing anew.
 FROM ${BASE} AS requirements

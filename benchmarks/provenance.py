@@ -1,8 +1,9 @@
-"""What a figure is of: the weights, the commit, and how busy the machine was."""
+"""What a figure is of: the weights, the commit, the Python, and how busy the machine was."""
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 from pathlib import Path
@@ -32,4 +33,5 @@ def weights(checkpoint: Path) -> str:
 def provenance(of: str) -> str:
     """`of`: the weights."""
     loads = ", ".join(f"{load:.1f}" for load in os.getloadavg())
-    return f"{of}; commit {commit()}; {os.cpu_count()} cores, load averages {loads}"
+    made_with = f"commit {commit()}, Python {platform.python_version()}"
+    return f"{of}; {made_with}; {os.cpu_count()} cores, load averages {loads}"

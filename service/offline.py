@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Self, TypeVar
 
-from tqdm import tqdm
-
 from model.backends.native import choose_instruction_set
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
+from model.progress_bar import ProgressBar
 from service.documents.file_translator import (
     Documents,
     FileJob,
@@ -130,7 +129,7 @@ class OfflineTranslator:
     def translate_all(self, texts: Sequence[str], source: str, target: str) -> list[str]:
         """Translate each text; shows a progress bar if standard error is a terminal."""
         job = dataclasses.replace(self._template, source=source, target=target)
-        with tqdm(total=len(texts), unit="text", disable=None) as bar:
+        with ProgressBar(total=len(texts), unit="text", disable=None) as bar:
             done: list[str] = []
             for batch in self.submit_each(texts, job):
                 translations = self._result(batch)

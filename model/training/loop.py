@@ -13,10 +13,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from model.backends.pytorch.devices import configure_cuda
 from model.checkpoint import CheckpointInfo
@@ -25,6 +24,7 @@ from model.checkpoint.saving import is_finite, save_checkpoint
 from model.decoding.options import DecodingOptions
 from model.files import reason_of
 from model.network.parameters import weight_shapes
+from model.progress_bar import ProgressBar
 from model.training.averaging import average_checkpoints, average_weights
 from model.training.data import Batch, Examples, computed_ahead
 from model.training.evaluation import dev_bleu, dev_loss
@@ -164,7 +164,7 @@ class Trainer:
         return self.progress.step >= self.table.max_steps or is_stale
 
     def _run_epochs(self) -> None:
-        with tqdm(
+        with ProgressBar(
             desc=self.directory.name,
             total=self.table.max_steps,
             initial=self.progress.step,
@@ -174,7 +174,7 @@ class Trainer:
             while not self._is_finished():
                 self._run_epoch(bar)
 
-    def _run_epoch(self, bar: tqdm[NoReturn]) -> None:
+    def _run_epoch(self, bar: ProgressBar) -> None:
         epoch = self.train_batches.epoch(self.table.seed, self.progress.epoch)
         groups = list(_groups(epoch, self.table.accumulate))
         for batches in computed_ahead(self._collated, groups[self.progress.batch :]):
@@ -188,7 +188,7 @@ class Trainer:
         batches = [self.train_batches.collate(examples) for examples in group]
         return [batch.pinned() for batch in batches] if self.device.type == "cuda" else batches
 
-    def _train_step(self, batches: list[Batch], bar: tqdm[NoReturn]) -> None:
+    def _train_step(self, batches: list[Batch], bar: ProgressBar) -> None:
         started = time.monotonic()
         loss, tokens = self._optimise(batches)
         progress = self.progress
@@ -248,7 +248,7 @@ class Trainer:
             self.model, self.tokenizer, self.recipe.data, self.table.validation_sentences
         )
         told = f"step {self.progress.step}: dev loss {loss:.3f}, dev BLEU {bleu:.2f}"
-        tqdm.write(told, file=sys.stderr)
+        ProgressBar.write(told, file=sys.stderr)
         is_better = bleu > self.progress.best_bleu
         self.progress.best_bleu = max(bleu, self.progress.best_bleu)
         self.progress.stale_validations = 0 if is_better else self.progress.stale_validations + 1

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from tqdm import tqdm
 
+from model.progress_bar import ProgressBar
 from model.text.languages import Languages
 from service.commands.arguments import FILE, LANGUAGE, require_different
 from service.commands.process import fail
@@ -115,7 +115,7 @@ def _batches(file: Path, kind: str, source: str, target: str) -> Iterator[list[U
     size = file.stat().st_size
     with (
         file.open("rb") as content,
-        tqdm(total=size, unit="B", unit_scale=True, disable=None) as bar,
+        ProgressBar(total=size, unit="B", unit_scale=True, disable=None) as bar,
     ):
         units = read_units(content, kind, source, target)
         while batch := list(itertools.islice(units, _BATCH)):

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
-from tqdm import tqdm
 
 from model.checkpoint.bundled import BUNDLED_NAMES
+from model.progress_bar import ProgressBar
 from service.commands.arguments import (
     DEVICES,
     MODEL,
@@ -289,7 +289,7 @@ def _document(translators: Translators, file: Path, replaces: bool) -> bytes:
     """The file's translation, with a progress bar if standard error is a terminal."""
     from service.corpora.translations import finished
 
-    with tqdm(desc=file.name, unit=" characters", unit_scale=True, disable=None) as bar:
+    with ProgressBar(desc=file.name, unit=" characters", unit_scale=True, disable=None) as bar:
 
         def show(num_done: int, num_characters: int) -> None:
             bar.total = num_characters
@@ -315,7 +315,7 @@ def _texts(translators: Translators, readers: Sequence[TextReader], source: str)
     from service.corpora.text_parts import translate_parts
 
     failed: list[ValueError] = []
-    with tqdm(unit=" characters", unit_scale=True, disable=None) as bar:
+    with ProgressBar(unit=" characters", unit_scale=True, disable=None) as bar:
         for together in [[one] for one in readers] if source == "auto" else [readers]:
             parts = itertools.chain.from_iterable(_read(one, failed) for one in together)
             try:

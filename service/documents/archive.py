@@ -45,7 +45,9 @@ class Archive:
                 else f"the file is in an older format or is protected by a password; save it "
                 f"without one, as {kind} file"
             )
-        if not zipfile.is_zipfile(io.BytesIO(content)):
+        with _reading():
+            is_archive = zipfile.is_zipfile(io.BytesIO(content))
+        if not is_archive:
             raise InvalidDocument(f"the file is not {kind} file: it is no ZIP archive")
         with _reading():
             self._opened = zipfile.ZipFile(io.BytesIO(content))

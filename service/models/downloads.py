@@ -10,8 +10,8 @@ from http import HTTPStatus
 from pathlib import Path
 
 import httpx2
-from tqdm import tqdm
 
+from model.progress_bar import ProgressBar
 from service.models.sizing import shown_bytes
 from service.models.store import StoreError
 
@@ -107,7 +107,7 @@ def _save(answer: httpx2.Response, wanted: Download, start: int, most_bytes: int
     if announced is not None:
         require_room(wanted.path.parent, wanted.address, announced, start, most_bytes)
     most, num_bytes = most_bytes if announced is None else announced, start
-    bar = tqdm(total=announced, initial=start, unit="B", unit_scale=True, disable=None)
+    bar = ProgressBar(total=announced, initial=start, unit="B", unit_scale=True, disable=None)
     with wanted.path.open("ab" if start else "wb") as file, bar:
         for chunk in answer.iter_raw():
             num_bytes += len(chunk)

@@ -79,15 +79,18 @@ def test_what_cannot_be_served_is_said_in_a_word_and_an_exit_code(
 def test_without_a_usable_directory_for_temporary_files_only_files_fail_and_say_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No socket has so long a path."""
+    """No socket has so long a path; from Python 3.14 on, another is taken."""
     directory = tmp_path / ("x" * 120)
     directory.mkdir()
     monkeypatch.setenv("TMPDIR", str(directory))
     with server("--documents-dir", str(tmp_path)) as process:
         process.wait_until_ready()
         answer = process.translate_file("a.txt", b"Good morning.")
-        assert (answer.status_code, answer.json()["code"]) == (503, "storage_failed")
-        assert "path too long" in answer.json()["error"]
+        if sys.version_info < (3, 14):
+            assert (answer.status_code, answer.json()["code"]) == (503, "storage_failed")
+            assert "path too long" in answer.json()["error"]
+        else:
+            assert answer.status_code == 200
         assert process.translate(**HELLO).status_code == 200
 
 

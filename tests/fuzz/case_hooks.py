@@ -111,9 +111,11 @@ def _is_whole(given: dict[str, Any]) -> bool:
 
 
 def _is_served(given: dict[str, Any]) -> bool:
-    """A model has its own languages only; ours are called by them."""
-    languages = {str(given.get("source")), str(given.get("target"))}
-    return "model" not in given or languages <= {*str(given["model"]).split("-")}
+    """A model has its own languages only; ours are called by them. A text whose language is asked
+    for may be in one that no model has."""
+    languages = {str(given.get("source", "auto")), str(given.get("target"))}
+    is_offered = "model" not in given or languages <= {*str(given["model"]).split("-")}
+    return is_offered and ("target" not in given or "auto" not in languages)
 
 
 if "DRAGOMAN_FUZZ_FILTER" in os.environ:
