@@ -106,7 +106,7 @@ class Hub:
         return {
             "count": self._count,
             "find": files.find,
-            "remove": files.remove,
+            "remove": self._remove,
             "page": self._render_metrics,
             "states": self._states,
             "look": self._look,
@@ -129,6 +129,10 @@ class Hub:
         """Tell the front end that has this file in work."""
         for files in self._held_files:
             files.cancel(name)
+
+    async def _remove(self, name: str) -> None:
+        """In its turn: the file may be one whose `add` was asked just before."""
+        self._commons.files.remove(name)
 
     async def _count(self, name: str, limit: int, amount: int, is_test: bool) -> int | None:
         assert self._commons.windows is not None  # front ends have the same settings

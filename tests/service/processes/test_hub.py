@@ -174,6 +174,12 @@ async def test_a_file_is_found_by_either_and_removed_for_both(commons: Sequence[
     other.remove(again.name)
     await eventually(lambda: cancelled == [again.name])
     assert not await one.keep(again.name, 4)
+    failed = dataclasses.replace(FILE, name="failed")
+    assert await one.add(failed) == "taken"
+    one.fail(failed.name, "code", "message", "de")
+    found = await one.find(failed.name)
+    assert found is not None
+    assert (found.state, found.error, found.source) == ("error", ("code", "message"), "de")
 
 
 async def state_of(files: Files, file: StoredFile) -> str:
@@ -226,6 +232,23 @@ async def test_a_request_that_leaves_before_its_place_is_known_gives_it_back(
             await asyncio.sleep(0)
         while not await other.usage.reserve("k", 10, 10):
             await asyncio.sleep(0)
+
+
+async def test_a_file_that_is_removed_before_it_is_known_whether_it_has_room_takes_none(
+    settings: Settings,
+) -> None:
+    async with front_ends(settings) as fronts:
+        one, other = (each.files for each in fronts.commons)
+        cancelled: list[str] = []
+        one.follow(cancelled.append)
+        asked = asyncio.ensure_future(one.add(FILE))
+        await asyncio.sleep(0)
+        asked.cancel()
+        one.remove(FILE.name)
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        await eventually(lambda: cancelled == [FILE.name])
+        assert await other.find(FILE.name) is None
 
 
 async def test_without_a_hub_nothing_waits_and_with_the_next_all_goes_on(
