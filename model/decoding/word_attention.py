@@ -38,7 +38,7 @@ def link_weights(mass: Matrix) -> Matrix:
     the attention which the target word gives, and that of the attention which the source word
     gets."""
     of_target = mass / np.maximum(mass.sum(1, keepdims=True), 1e-9)
-    of_source = of_target / (of_target.sum(0, keepdims=True) + _FLOOR)
+    of_source = of_target / (of_target.sum(0) + _FLOOR)
     weights: Matrix = np.sqrt(of_target * of_source)
     return weights
 

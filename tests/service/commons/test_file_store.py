@@ -382,6 +382,17 @@ def test_a_directory_is_one_server_s(tmp_path: Path) -> None:
     assert tmp_path.is_dir()
 
 
+@pytest.mark.parametrize("name", ["given", "elsewhere/dragoman-files-1"])
+def test_a_directory_that_was_given_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Though it is where temporary ones are, or is named as they are."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Spool(tmp_path / name).opened():
+        Spool(tmp_path / name).write_sent("a", b"")
+    assert (tmp_path / name / "a.sent").exists()
+
+
 def test_temporary_directories_end_with_their_server_or_with_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

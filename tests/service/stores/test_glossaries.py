@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from service.commands.group import dragoman
 from service.errors import GlossaryExists, InvalidField, UnknownGlossary
-from service.stores.api_key import EVERYBODY
+from service.stores.api_key import EVERYBODY, Owner
 from service.stores.glossaries import GlossaryStore
 from service.stores.glossary_files import (
     CSV,
@@ -54,8 +54,10 @@ def test_a_change_is_seen_by_another_process(tmp_path: Path) -> None:
     assert other.load("pets", EVERYBODY).pair == ("de", "en")
     assert len(other.load("pets", EVERYBODY).entries) == 1
     one.remove("pets", EVERYBODY)
-    with pytest.raises(UnknownGlossary):
+    with pytest.raises(UnknownGlossary, match="glossary 'pets'$"):
         other.load("pets", EVERYBODY)
+    with pytest.raises(UnknownGlossary, match="glossary 'pets' that you may change$"):
+        other.remove("pets", EVERYBODY)
 
 
 def test_names_are_unique_and_bounded(store: GlossaryStore) -> None:
@@ -70,6 +72,17 @@ def test_names_are_unique_and_bounded(store: GlossaryStore) -> None:
     with pytest.raises(InvalidField, match=f"at most {MAX_ENTRIES}"):
         store.add("many", "en", "de", ENTRIES * MAX_ENTRIES, EVERYBODY)
     assert [found.name for found in store.all(EVERYBODY)] == ["pets"]
+
+
+def test_what_belongs_to_nobody_is_limited_as_what_an_owner_has(tmp_path: Path) -> None:
+    store = GlossaryStore(tmp_path / "d.sqlite", max_glossaries=2, max_terms=3)
+    for owner in (EVERYBODY, Owner("one")):
+        store.add("a", "en", "de", ENTRIES, owner)
+        with pytest.raises(InvalidField, match="would be 4 terms in glossaries, at most 3"):
+            store.add("b", "en", "de", ENTRIES, owner)
+        store.add("b", "en", "de", ENTRIES[:1], owner)
+        with pytest.raises(InvalidField, match="would be 3 glossaries, at most 2"):
+            store.add("c", "en", "de", ENTRIES[:1], owner)
 
 
 def test_a_change_of_several_dictionaries_is_stored_whole_or_not_at_all(
