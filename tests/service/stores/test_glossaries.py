@@ -110,6 +110,15 @@ def test_what_takes_a_glossarys_place_takes_that_of_all_its_dictionaries(
     assert (replaced.pair, replaced.num_entries) == (("de", "en"), 1)
 
 
+def test_a_glossary_goes_with_all_its_dictionaries(tmp_path: Path) -> None:
+    store = GlossaryStore(tmp_path / "d.sqlite", max_glossaries=2, max_terms=4)
+    given = [(("en", "de"), ENTRIES), (("de", "en"), ENTRIES)]
+    for name in ("pets", "beasts"):
+        store.add_dictionaries(name, given, EVERYBODY)
+        store.remove(name, EVERYBODY)
+        assert store.all_dictionaries(EVERYBODY) == []
+
+
 def test_merged_terms_take_the_places_of_their_sources(store: GlossaryStore) -> None:
     store.add("pets", "en", "de", [*ENTRIES, GlossaryEntry("dog", "Hund", True)], EVERYBODY)
     pair, cat = ("en", "de"), GlossaryEntry("cat", "Katze")
