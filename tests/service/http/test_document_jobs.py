@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import random
 import threading
@@ -180,8 +181,38 @@ def test_what_waits_is_on_disk_and_not_in_memory(directory: Path) -> None:
         until(lambda: server.count("dragoman_documents_waiting") == 2)
         gc.collect()
         held_files = [one for one in gc.get_objects() if type(one) is SentFile]
+        jobs = server.app.state.server.documents._jobs.values()
+        contents = {one.work.content for one in jobs}
         runner.gate.set()
-        assert (asked.result().status_code, held_files) == (200, [])
+        assert (asked.result().status_code, held_files, contents) == (200, [], {b""})
+
+
+def test_a_file_whose_request_is_left_is_removed(directory: Path) -> None:
+    runner, files = FakeRunner(), {"file": ("a.txt", LINES)}
+    with serving(runner, directory) as (server, client):
+        runner.gate.clear()
+        with pytest.raises(httpx.ReadTimeout):
+            client.post("/translate_file", data=PAIR, files=files, timeout=1)
+        documents = server.app.state.server.documents
+        until(lambda: documents.num_open == 0)
+        assert {path.name for path in directory.iterdir()} == {"lock"}
+
+
+def test_a_file_that_cannot_be_written_takes_no_room(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(spool: Spool, name: str, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with serving(FakeRunner(), directory, max_documents=1) as (_, client):
+        with monkeypatch.context() as patch:
+            patch.setattr(Spool, "write_sent", write)
+            form = {"files": {"file": ("a.txt", b"x")}, "data": PAIR}
+            answer = client.post("/documents", **form)
+            assert (answer.status_code, answer.json()["code"]) == (503, "storage_failed")
+            assert "No space left on device" in answer.json()["error"]
+        assert {path.name for path in directory.iterdir()} == {"lock"}
+        assert ended(client, send(client))["status"] == "done"
 
 
 def test_a_request_for_a_file_that_is_lost_meanwhile_is_told_so(directory: Path) -> None:

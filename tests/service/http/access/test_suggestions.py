@@ -66,6 +66,20 @@ def test_only_an_approved_suggestion_is_the_answer_until_it_is_removed(
     until(lambda: post(server, "/translate", **FIELDS).json() == {"translatedText": "HI."})
 
 
+def test_a_server_hears_of_all_that_changes_what_is_in_use(suggestions: SuggestionStore) -> None:
+    pair = SuggestedPair("en", "de", "text", "Hi.")
+    numbers = [suggestions.num_approvals()]
+    for change in (
+        lambda: suggestions.add_approved([(pair, "Servus.")]),
+        lambda: suggestions.add_approved([(pair, "Hallo.")]),
+        lambda: suggestions.approve([1]),
+        lambda: suggestions.remove([1]),
+    ):
+        change()
+        numbers.append(suggestions.num_approvals())
+    assert len(set(numbers)) == len(numbers)
+
+
 def test_no_alternative_is_the_suggestion_again(serve: Serve, tmp_path: Path) -> None:
     server, path = serve(suggestions=True), tmp_path / "server.db"
     for text in ("HI.", "HI.*"):
