@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Generic
 
@@ -55,6 +56,8 @@ class ModelRegistry(Generic[ServedT]):
         self._told: Mapping[str, str] = {}
         """The faults that were logged, by name."""
         self._changing = asyncio.Lock()
+        self._noted_seconds = time.monotonic()
+        """When the store was last told of uses."""
         self.pool = pool
         self.dispatcher = Dispatcher([], pool, settings.max_beam_size)
         self._begin()
@@ -104,6 +107,7 @@ class ModelRegistry(Generic[ServedT]):
         """Offer the models that the store has now, in their current versions. A model in memory
         stays while the store's version of it cannot be served."""
         async with self._changing:
+            await self._note_uses()
             if not self.pool.is_draining and (found := await self._look()):
                 await self._follow(found)
 
@@ -130,6 +134,15 @@ class ModelRegistry(Generic[ServedT]):
             if not await self._offer_version(new):
                 raise _cannot_reload(name)
             return _state_of(new)
+
+    async def _note_uses(self) -> None:
+        """Tell the store which of its models were used since it was told last; loads tell it
+        themselves."""
+        since, self._noted_seconds = self._noted_seconds, time.monotonic()
+        for name, version in list(self._stored.items()):
+            resident = version.pooled.resident
+            if self._store and resident and resident.last_seconds >= since:
+                await asyncio.to_thread(self._store.note_use, name)
 
     async def _look(self) -> StoreContents | None:
         """What the store has and this server can serve. None, logged once, if it cannot be

@@ -7,9 +7,11 @@ import asyncio
 import contextlib
 import functools
 import itertools
+import os
 import re
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -483,6 +485,31 @@ def test_a_model_in_memory_is_described_by_the_metrics_whenever_it_was_loaded(
             assert sorted(found) == ["other", "tiny"], name
 
     server = Server(store, preload=("tiny",))
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", [Server, FarServer])
+def test_the_store_knows_the_last_use_and_not_only_the_load(
+    workshop: Workshop, kind: type[Server]
+) -> None:
+    store = workshop.make("tiny", PAIRS, 0).parent
+
+    async def days() -> int:
+        await server.models.follow_store()
+        used = ModelStore(store).find("tiny").used
+        return -1 if used is None else int((time.time() - used) / 86_400)
+
+    async def run() -> None:
+        async with server.running():
+            assert await days() == -1
+            await server.translate(PAIRS[0])
+            assert await days() == 0
+            os.utime(store / ".used" / "tiny", (time.time() - 40 * 86_400,) * 2)
+            assert await days() == 40
+            await server.translate(PAIRS[0])
+            assert await days() == 0
+
+    server = kind(store)
     asyncio.run(run())
 
 
