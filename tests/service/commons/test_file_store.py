@@ -202,6 +202,15 @@ async def test_a_translation_without_room_is_not_kept_and_costs_nobody_another(
         assert await has(store, name) == [True]
 
 
+async def test_failed_files_are_bounded_too(tmp_path: Path) -> None:
+    store, files = store_in(tmp_path, 4 * ENTRY_BYTES, [0.0]), [sent() for _ in range(9)]
+    for file in files:
+        assert await store.add(file) == "taken"
+        store.fail(file.name, *FILE_LOST)
+    assert await has(store, *(file.name for file in files)) == [False] * 5 + [True] * 4
+    assert len(list(tmp_path.iterdir())) == 4
+
+
 @pytest.mark.parametrize("is_removed", [True, False])
 async def test_news_of_a_file_that_is_gone_or_has_ended_change_nothing(
     tmp_path: Path, is_removed: bool
