@@ -19,10 +19,13 @@ from model.decoding.options import DecodingOptions, OptionsError
         ({"seed": 2**63}, "seed must be a whole number from 0 to 9223372036854775807"),
         ({"normalization": "none"}, r"normalization must be one of \['wu', 'average'\]"),
         ({"sampling": True}, "sampling needs beam_size 1, got 4"),
+        ({"seed": None}, "seed must be a whole number from 0 to 9223372036854775807, got None"),
+        ({"beam_size": 1, "sampling": 1}, "sampling must be true or false, got 1"),
+        (["beam_size"], r"decoding must be a table of options, got \['beam_size'\]"),
         ({"beams": 2}, r"unknown decoding option 'beams'; known: \['beam_size'"),
     ],
 )
-def test_a_bad_option_is_named_with_its_range(bad: dict[str, Any], said: str) -> None:
+def test_a_bad_option_is_named_with_its_range(bad: Any, said: str) -> None:
     with pytest.raises(OptionsError, match=said):
         DecodingOptions.from_dict(bad)
 
