@@ -43,8 +43,15 @@ class GatheredMetrics:
         self._ended = kept([self._ended, told, [restarts(lost)]])
 
     async def render(self, asks: Asks, own: Mapping[str, Sequence[Metric]]) -> bytes:
-        """Prometheus' text format. `asks`: of the others; `own`: metrics of this process."""
-        told = await families(asks, "metrics")
+        """Prometheus' text format. `asks`: of the others; `own`: metrics of this process. An answer
+        of a process that ends meanwhile is left out: what it told before counts already."""
+        ended = dict(self._last_ended)
+        answered = await families(asks, "metrics")
+        told = {
+            name: one
+            for name, one in answered.items()
+            if self._last_ended.get(name) == ended.get(name)
+        }
         self._told.update(told)
         missing = {name: [not_ready(self._models())] for name in self._engines if name not in told}
         return summed({**own, **told, **missing, "": self._ended})

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
-from prometheus_client import Metric
+from prometheus_client import CollectorRegistry, Counter, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from service.observability.metrics import ENGINE_GAUGES, Metrics
 from service.processes.control import Peer
 from service.processes.gathered_metrics import GatheredMetrics
+from service.processes.messages import FamilyFields, families_fields
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,24 @@ async def test_each_end_of_an_engine_process_is_a_restart_of_its_models(
         if sample.name == "dragoman_engine_restarts_total"
     }
     assert found == expected
+
+
+@pytest.mark.parametrize("name", ["engine-0", "front-end-0"])
+async def test_a_process_that_ends_during_a_scrape_counts_once(name: str) -> None:
+    counter = Counter("asked", "", registry=CollectorRegistry())
+    gathered = GatheredMetrics(["engine-0"], lambda: [])
+    ends = [False, True, False]
+
+    async def answer(*_: object) -> Sequence[FamilyFields]:
+        counter.inc()
+        return families_fields(counter.collect())
+
+    async def slow(*_: object) -> Sequence[FamilyFields]:
+        await asyncio.sleep(0)
+        if ends.pop(0):
+            gathered.end(Peer(name, 1))
+        return []
+
+    pages = [(await gathered.render({name: answer, "hub": slow}, {})).decode() for _ in ends[:]]
+    totals = [page.split("\nasked_total ")[1].split()[0] for page in pages]
+    assert totals == ["1.0", "1.0", "4.0"]
