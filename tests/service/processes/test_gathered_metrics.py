@@ -52,7 +52,7 @@ async def test_each_end_of_an_engine_process_is_a_restart_of_its_models(
 @pytest.mark.parametrize("name", ["engine-0", "front-end-0"])
 async def test_a_process_that_ends_during_a_scrape_counts_once(name: str) -> None:
     counter = Counter("asked", "", registry=CollectorRegistry())
-    gathered = GatheredMetrics(["engine-0"], lambda: [])
+    gathered = GatheredMetrics(["engine-0"], list)
     ends = [False, True, False]
 
     async def answer(*_: object) -> Sequence[FamilyFields]:
