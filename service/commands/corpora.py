@@ -69,7 +69,8 @@ _OPTIONS = [
         default=_USUAL.field,
         show_default=True,
         help="Of JSONL, the field with the text; of Parquet and TSV, the column: for TSV its name "
-        "in the first line, or its number from 1 if there is no such line.",
+        "in the first line, or its number from 1 if there is no such line. Of JSONL and Parquet "
+        "translation.en is the field en within translation.",
     ),
     click.option(
         "--into", default=_USUAL.into, show_default=True, help="The field to write, or column."

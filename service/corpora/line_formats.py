@@ -121,8 +121,9 @@ class PlainLines(LineFormat):
 
 
 class JsonLines(LineFormat):
-    """A line is a JSON object with the text in a field. It is kept byte for byte, and the fields of
-    the translation come last. Of a line that is no object nothing is kept."""
+    """A line is a JSON object with the text in a field, its own or one within. It is kept byte for
+    byte, and the fields of the translation come last. Of a line that is no object nothing is kept.
+    """
 
     _nothing = b"{}"
 
@@ -143,7 +144,7 @@ class JsonLines(LineFormat):
     def _text(self, line: bytes) -> str | None:
         found = _json_object(line)
         self._columns.require_new(found)
-        text = found.get(self._field, _NO_FIELD)
+        text = _value(found, self._field)
         if text is None:
             return None
         if text is _NO_FIELD:
@@ -252,6 +253,16 @@ def _json_object(line: bytes) -> dict[str, object]:
     if not isinstance(found, dict):
         raise ValueError("it is not a JSON object")
     return found
+
+
+def _value(found: dict[str, object], field: str) -> object:
+    """What an object has in a field, or, without one of that name, where its parts between dots
+    lead; `_NO_FIELD` if nowhere."""
+    value: object = found
+    for name in [field] if field in found else field.split("."):
+        if value is not None:
+            value = value.get(name, _NO_FIELD) if isinstance(value, dict) else _NO_FIELD
+    return value
 
 
 def _open_object(line: bytes) -> bytes:

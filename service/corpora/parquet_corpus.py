@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from service.corpora.corpus import CorpusBatch
@@ -48,6 +49,7 @@ class ParquetCorpus:
         self._directory = directory
         with contextlib.ExitStack() as stack:
             self._source = stack.enter_context(_opened(source))
+            self._path = _path(self._source.schema_arrow.names, column)
             self._require_column()
             self._begin, self._end = shard.of(self._source.metadata.num_rows)
             descriptor = _made(directory)
@@ -65,13 +67,13 @@ class ParquetCorpus:
     def _require_column(self) -> None:
         """Raises CorpusError."""
         names = self._source.schema_arrow.names
-        if self._column not in names:
-            shown = ", ".join(names)
-            raise CorpusError(f"{self._name} has no column {self._column!r}; it has {shown}")
+        kind = _kind(self._source.schema_arrow, self._path)
         if names.count(self._column) > 1:
             raise CorpusError(f"{self._name} has several columns {self._column!r}")
+        if kind is None:
+            shown = ", ".join(names)
+            raise CorpusError(f"{self._name} has no column {self._column!r}; it has {shown}")
         self._columns.require_new(names)
-        kind = self._source.schema_arrow.field(self._column).type
         if (kind.value_type if pa.types.is_dictionary(kind) else kind) not in _TEXTS | _BYTES:
             raise CorpusError(f"the column {self._column!r} of {self._name} is {kind}, not text")
 
@@ -98,7 +100,7 @@ class ParquetCorpus:
         for table in self._tables(position, self._end):
             position += table.num_rows
             fraction = (position - self._begin) / max(1, self._end - self._begin)
-            values = _values(table[self._column])
+            values = self._values(table)
             errors = {
                 place: f"it is not UTF-8 in the column {self._column!r}"
                 for place, value in enumerate(values)
@@ -130,12 +132,16 @@ class ParquetCorpus:
         """Raise ValueError unless the last part is of this file."""
         if not self._parts:
             return
-        last = pq.read_table(self._parts[-1], columns=[self._column])
+        last = pq.read_table(self._parts[-1], columns=self._path[:1])
         end = self._begin + self.num_done
         rows = self._tables(end - last.num_rows, end)
-        expected = [value for table in rows for value in _values(table[self._column])]
-        if end > self._end or expected != _values(last[self._column]):
+        expected = [value for table in rows for value in self._values(table)]
+        if end > self._end or expected != self._values(last):
             raise ValueError(f"the parts in {self._directory} are not those of {self._name}")
+
+    def _values(self, rows: pa.Table) -> list[Any]:
+        name, *within = self._path
+        return _values(pc.struct_field(rows[name], within) if within else rows[name])
 
     def write(self, batch: CorpusBatch[pa.Table], translations: Sequence[Translation]) -> None:
         rows = self._translated(batch.kept, translations)
@@ -184,6 +190,24 @@ def _naming_errors(batches: Iterator[pa.RecordBatch], source: Path) -> Iterator[
         yield from batches
     except (OSError, pa.ArrowException) as error:
         raise ValueError(f"cannot read {source}: {error}") from error
+
+
+def _path(names: Sequence[str], column: str) -> Sequence[str]:
+    """A column's name, or, without one of that name, its parts between dots: of a column, and of
+    fields within."""
+    return [column] if column in names else column.split(".")
+
+
+def _kind(schema: pa.Schema, path: Sequence[str]) -> pa.DataType | None:
+    """The type of a column; None if there is none of that name, or there are several."""
+    kind: Any = schema
+    for name in path:
+        has_fields = isinstance(kind, pa.Schema | pa.StructType)
+        place = kind.get_field_index(name) if has_fields else -1
+        if place < 0:
+            return None
+        kind = kind.field(place).type
+    return kind
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
