@@ -172,7 +172,7 @@ def _file_to_write(file: Path | None, output: Path | None, chosen: CorpusOptions
     if output is None or chosen.format == "parquet" or not output.is_dir():
         return output
     if file is None:
-        raise ValueError(f"{output} is a directory, which needs FILE")
+        raise ValueError(f"{output} is a directory, which needs FILE, not standard input")
     return output / file.name
 
 

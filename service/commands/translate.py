@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from service.corpora.translations import OpenTranslators, Translators
     from service.documents.formats import FileFormat
 
+_STANDARD_INPUT = Path("-")
 _Reading = Callable[[Path | None], TextReader]
 
 
@@ -124,10 +125,10 @@ def translate(
 ) -> None:
     """Translate FILES, or standard input, to standard output or -o.
 
-    Formats such as .docx, .md, .po or .yml are known by the endings of names. Standard input and
-    files that end in .txt or have no ending are plain text: a text of a hundred lines gives a
-    hundred lines, and what is translated is written at once, so that large files take little
-    memory. A file that fails does not hold back the others.
+    Formats such as .docx, .md, .po or .yml are known by the endings of names. Standard input, also
+    named -, and files that end in .txt or have no ending are plain text: a text of a hundred lines
+    gives a hundred lines, and what is translated is written at once, so that large files take
+    little memory. A file that fails does not hold back the others.
 
     With --format FILE is a corpus, whose lines or rows are translated one by one.
     """
@@ -148,15 +149,16 @@ def translate(
         split_sentences="nonewlines" if join_lines else True,
     )
     opening = functools.partial(translators_of, models, options, source, target)
+    named = [None if file == _STANDARD_INPUT else file for file in files]
     if corpus.format is not None:
         if plain or join_lines or replace or len(files) > 1:
             raise ValueError("--format takes one FILE, and no --plain, --join-lines or --replace")
-        file = files[0] if files else None
+        file = named[0] if named else None
         translate_corpus_file(file, _made(output), opening, corpus)
         return
     reading = functools.partial(TextReader, language=source, joins_lines=join_lines)
     with Failures() as failures:
-        inputs = _inputs(files, plain, reading, failures)
+        inputs = _inputs(named or [None], plain, reading, failures)
         _translate_files(inputs, _made(output), opening, source, replace, failures)
 
 
@@ -190,24 +192,26 @@ def _require_writable(written: Output, inputs: Sequence[_Input]) -> None:
 
 
 def _inputs(
-    files: Sequence[Path], is_plain: bool, reading: _Reading, failures: Failures
+    files: Sequence[Path | None], is_plain: bool, reading: _Reading, failures: Failures
 ) -> Sequence[_Input]:
-    """The files that can be read; standard input without any. Ends the command if none can be."""
+    """The files that can be read. Ends the command if none can be."""
     inputs = []
     for file in files:
         with failures.noted():
             inputs.append(_input(file, is_plain, reading))
-    if files and not inputs:
+    if not inputs:
         failures.end()
-    return inputs or [_Input(None, reading(None))]
+    return inputs
 
 
-def _input(file: Path, is_plain: bool, reading: _Reading) -> _Input:
+def _input(file: Path | None, is_plain: bool, reading: _Reading) -> _Input:
     """Raises ValueError if the file cannot be read, or its ending is unknown."""
     from service.corpora.compression import compression_of
     from service.documents.formats import FORMATS, SAVE_AS, format_of
     from service.errors import UnsupportedFile
 
+    if file is None:
+        return _Input(None, reading(None))
     require_readable(file)
     suffix = file.suffix.lower()
     if is_plain or suffix in ("", ".txt"):
@@ -266,8 +270,8 @@ def _planned(
         for one in inputs
         if one.file is not None
     ]
-    if not named:
-        raise ValueError(f"{output} is a directory, which needs FILES")
+    if len(named) < len(inputs):
+        raise ValueError(f"{output} is a directory, which needs FILES, not standard input")
     name, count = Counter(path.name for path, _ in named).most_common(1)[0]
     if count > 1:
         raise ValueError(f"{count} files would be written to {output / name}")

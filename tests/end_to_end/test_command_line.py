@@ -85,6 +85,19 @@ def test_a_fifo_is_a_text_like_any_other(tmp_path: Path) -> None:
     assert "咖啡" in shell(line).stdout
 
 
+def test_a_dash_names_standard_input(coffee: Path, tmp_path: Path) -> None:
+    text = coffee.read_text()
+    for more in ([], ["--format", "text"]):
+        both = [run(*TRANSLATE, *more, *dash, text=text) for dash in ([], ["-"])]
+        assert "咖啡" in both[0].stdout
+        assert both[0].stdout == both[1].stdout
+        assert [one.returncode for one in both] == [0, 0]
+    between = run(*TRANSLATE, str(coffee), "-", str(coffee), text=text)
+    assert between.stdout.count("咖啡") == 3 * text.count("coffee")
+    refused = run(*TRANSLATE, str(coffee), "-", "-o", str(tmp_path), text=text)
+    assert_one_line(refused, "needs FILES, not standard input")
+
+
 def test_an_output_that_takes_nothing_is_one_line_and_exit_code_2() -> None:
     """One that cannot be opened before a model is loaded."""
     result = run(*TRANSLATE, "-o", "/dev/full", text="I like coffee.\n")
