@@ -86,6 +86,9 @@ WORKDIR /srv/dragoman
 USER 10001:10001
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import http.client, os; c = http.client.HTTPConnection('127.0.0.1', int(os.environ['DRAGOMAN_PORT']), timeout=4); c.request('GET', '/health/ready'); raise SystemExit(c.getresponse().status != 200)"]
+    CMD ["python", "-c", "import http.client, os, re; \
+        ports = re.findall('--port[^0-9]([0-9]+)', open('/proc/1/cmdline').read()) or [os.environ['DRAGOMAN_PORT']]; \
+        c = http.client.HTTPConnection('127.0.0.1', int(ports[-1]), timeout=4); \
+        c.request('GET', '/health/ready'); raise SystemExit(c.getresponse().status != 200)"]
 ENTRYPOINT ["dragoman"]
 CMD ["serve"]

@@ -6,11 +6,14 @@ The image itself is tested by `make container-test`.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +80,7 @@ def test_the_unit_waits_longer_than_the_server_drains() -> None:
     found = re.search(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)
     assert found
     assert int(found[1]) > Settings().drain_seconds
+    assert re.search(r"^ExecStart=\S+ serve$", unit, re.MULTILINE), "a flag wins over the settings"
     assert {"CacheDirectory=dragoman", "RestartPreventExitStatus=2"} <= set(unit.splitlines())
 
 
@@ -169,3 +173,35 @@ def test_a_query_about_translating_covers_every_api_and_nothing_else(
     for pattern in re.findall(r'endpoint=~"([^"]*)"', expression):
         matched = {path for path in PATHS.named | translating if re.fullmatch(pattern, path)}
         assert matched == translating
+
+
+class _Ready(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/health/ready" else 404)
+        self.end_headers()
+
+
+@pytest.mark.parametrize(
+    ("variable", "command"),
+    [
+        ("PORT", "dragoman serve"),
+        ("1", "dragoman serve --max-slots 2 --port PORT --metrics-port 1"),
+        ("1", "init -- dragoman serve --port=PORT --metrics-port=1"),
+    ],
+)
+def test_the_health_check_asks_where_the_server_listens(
+    variable: str, command: str, tmp_path: Path
+) -> None:
+    (checks,) = re.findall(r"(?m)^HEALTHCHECK.*CMD (.*)$", DOCKERFILE.replace("\\\n", ""))
+    arguments = tmp_path / "cmdline"
+    program = [*json.loads(checks.replace("/proc/1/cmdline", str(arguments)))]
+    with HTTPServer(("127.0.0.1", 0), _Ready) as server:
+        port = str(server.server_port)
+        arguments.write_text(command.replace("PORT", port).replace(" ", "\0"))
+        environment = os.environ | {"DRAGOMAN_PORT": variable.replace("PORT", port)}
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        check = subprocess.run([sys.executable, *program[1:]], env=environment)
+        server.shutdown()
+        thread.join()
+    assert check.returncode == 0
