@@ -135,8 +135,11 @@ def _open(path: Path, schema: str, wait_seconds: float) -> sqlite3.Connection:
         connection = sqlite3.connect(
             path, timeout=PATIENT_SECONDS, isolation_level=None, check_same_thread=False
         )
-    except (OSError, sqlite3.Error) as error:
-        raise DatabaseError(f"cannot open the database {path}: {error}") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DatabaseError(f"cannot open the database {path}: {reason}") from error
+    except sqlite3.Error as error:
+        raise DatabaseError(f"cannot open the database {path}: {_obstacle(path, error)}") from error
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -144,9 +147,22 @@ def _open(path: Path, schema: str, wait_seconds: float) -> sqlite3.Connection:
         connection.execute(f"PRAGMA busy_timeout = {int(1000 * wait_seconds)}")
     except sqlite3.Error as error:
         connection.close()
-        reason = f"{_DAMAGED} ({error})" if _is_damage(error) else str(error)
+        reason = f"{_DAMAGED} ({error})" if _is_damage(error) else _obstacle(path, error)
         raise DatabaseError(f"cannot use the database {path}: {reason}") from error
     return connection
+
+
+def _obstacle(path: Path, error: sqlite3.Error) -> str:
+    """Why SQLite cannot open or write a file, or one beside it, which it does not say."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    if code & _PRIMARY not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        return str(error)
+    if path.is_dir():
+        return "it is a directory, not a file"
+    for needed in (path, path.parent):  # which gets the log
+        if not os.access(needed, os.R_OK | os.W_OK):
+            return f"{needed} must be readable and writable ({error})"
+    return str(error)
 
 
 def _create(path: Path) -> None:

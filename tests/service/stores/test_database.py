@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
 import stat
 import subprocess
@@ -148,3 +150,28 @@ def test_another_process_that_comes_and_goes_does_not_take_what_is_written_later
         assert count_elsewhere() == 3
     database.close()
     assert count_elsewhere() == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("missing/a.db", "No such file or directory"),
+        ("directory", "it is a directory, not a file"),
+        ("closed.db", ".*closed.db must be readable and writable .*"),
+        ("log.db", ".*test[^/]* must be readable and writable .*"),
+    ],
+)
+def test_what_keeps_a_database_from_being_opened_is_said_once(
+    name: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write everything, so directories stand where files are wanted."""
+    path = tmp_path / name
+    (tmp_path / "directory").mkdir()
+    for file in ("closed.db", "log.db"):
+        (tmp_path / file).touch()
+        (tmp_path / f"{file}-journal").mkdir()
+    closed = path if name == "closed.db" else tmp_path
+    monkeypatch.setattr(os, "access", lambda asked, _: asked != closed)
+    with pytest.raises(DatabaseError) as raised:
+        Database(path, _SCHEMA)
+    assert re.fullmatch(f"cannot (open|use) the database {path}: {reason}", str(raised.value))
