@@ -1,8 +1,10 @@
 """What stands before a sentence, as the target writes it: heads of the entries of Chinese lists as
-1. and (1), those of the parts of a law or book as Article 1, and marks such as a comma. Behind A.
-and ① comes a space."""
+1. and (1), those of the parts of a law or book as Article 1, and marks such as a comma, also of a
+text without words. Behind A. and ① comes a space."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import regex
 
@@ -10,6 +12,7 @@ from service.translation.checks.number_words import chinese_value
 from service.translation.language.chinese import to_simplified
 from service.translation.language.line_marks import HEAD_OF_ENTRY
 from service.translation.language.segmentation import is_spaced
+from service.translation.markup.flow import MARK
 
 _AT_END = regex.compile(
     rf"(?:{HEAD_OF_ENTRY}|(?P<number>[0-9０-９]{{1,3}})[.．]"
@@ -20,6 +23,10 @@ _MARKS = {"，": ", ", "、": ", ", "；": "; ", "：": ": ", "。": ". "}
 """Chinese marks, and how a language with spaces writes them."""
 _WIDE_MARKS = {narrow.strip(): wide for wide, narrow in _MARKS.items() if wide != "、"}
 _MARK_AT_END = regex.compile(r"(?<!\w)(?P<mark>[，、；：。]|[,;:](?=\s))(?P<space>\s*)\Z")
+_MARK_WITHIN = regex.compile(
+    rf"(?<=[\w%‰°℃)\]}}{MARK}])(?P<mark>[，、；：。])(?=(?P<space>\s)|[\w({MARK}]|(?P<end>\Z))"
+)
+_IN_NUMBER = regex.compile(r"\d：\d")
 _PARTS = {
     "en": {
         "章": "Chapter",
@@ -55,6 +62,16 @@ def with_usual_head(gap: str, target: str) -> str:
     if not is_spaced(target):
         return gap
     return _AT_END.sub(lambda head: _ended(head, _usual(head, target)), gap)
+
+
+def usual_marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """The offsets of the Chinese marks that stand behind a number, word or kept string in
+    text[start:end], and how a language with spaces writes each."""
+    for found in _MARK_WITHIN.finditer(text, start, end):
+        is_bare = found["space"] or found["end"] is not None
+        is_bare = is_bare or _IN_NUMBER.match(text, found.start() - 1)
+        usual = _MARKS[found["mark"]]
+        yield found.start(), usual.strip() if is_bare else usual
 
 
 def _ended(found: regex.Match[str], usual: str) -> str:

@@ -4,6 +4,7 @@ between them."""
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
@@ -16,7 +17,7 @@ from service.translation.markup.coded_text import TextPart, plain_text
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
 from service.translation.sentence.capitals import is_in_capitals
-from service.translation.sentence.list_heads import with_usual_head
+from service.translation.sentence.list_heads import usual_marks, with_usual_head
 
 Item = Union[TextPart, "Sentence"]
 """A string or code that stays, or a sentence."""
@@ -140,7 +141,8 @@ class FlowCutter:
 
     def __init__(self, source: str, target: str, cut: Cut) -> None:
         self._source, self._target, self._cut = source, target, cut
-        self._is_spaced_otherwise = is_spaced(target) != is_spaced(source)
+        self._is_target_spaced = is_spaced(target)
+        self._is_spaced_otherwise = self._is_target_spaced != is_spaced(source)
 
     def items(self, parts: Iterable[TextPart | Flow]) -> Iterator[Item]:
         """Strings and codes stay; flows become sentences and what is between them."""
@@ -182,7 +184,10 @@ class FlowCutter:
         kept string keeps its space."""
         text = flow.text[start:end]
         is_beside_kept = MARK in flow.text[max(0, start - 1) : start] + flow.text[end : end + 1]
-        is_as_written = not is_between or (text and is_beside_kept)
+        is_between = is_between or (start > 0 and text[:1].isalnum())
+        is_as_written = (
+            not is_between or (text and is_beside_kept) or _parts_numbers(flow, start, end)
+        )
         spaced = text if is_as_written else spaced_gap(text, self._source, self._target)
         closing = [*itertools.takewhile(lambda tag: tag.is_closing and tag.offset == start, tags)]
         yield from self._tag_items(closing)
@@ -202,13 +207,23 @@ class FlowCutter:
         yield from self._spelled(flow, Span(start, end))
 
     def _spelled(self, flow: Flow, span: Span) -> Iterator[Item]:
-        """A part of a flow as the source has it, with the flows in its kept strings as items."""
+        """A part of a flow as the source has it, with the flows in its kept strings as items, and
+        Chinese marks as a language with spaces writes them."""
         start = span.start
-        for offset, kept in flow.filled_between(*span):
+        for offset, items in self._other_items(flow, span):
             yield from flow.spell(start, offset)
-            yield from self.items(kept.parts)
+            yield from items
             start = offset + 1
         yield from flow.spell(start, span.end)
+
+    def _other_items(self, flow: Flow, span: Span) -> Iterable[tuple[int, Iterable[Item]]]:
+        """What is written otherwise for single characters of a part of a flow, by offset."""
+        found: dict[int, Iterable[Item]] = {
+            offset: self.items(kept.parts) for offset, kept in flow.filled_between(*span)
+        }
+        if self._is_spaced_otherwise and self._is_target_spaced:
+            found |= {offset: [mark] for offset, mark in usual_marks(flow.text, *span)}
+        return sorted(found.items(), key=operator.itemgetter(0))
 
     def _tag_items(self, tags: Iterable[Tag]) -> Iterator[Item]:
         for tag in tags:
@@ -231,6 +246,12 @@ class FlowCutter:
             begins=place.begins,
             ends=place.ends,
         )
+
+
+def _parts_numbers(flow: Flow, start: int, end: int) -> bool:
+    """Whether two numbers stand beside what is between two sentences."""
+    text = flow.text
+    return start < end and text[start - 1 : start].isdigit() and text[end : end + 1].isdigit()
 
 
 def _with_signs(flow: Flow) -> str:

@@ -37,10 +37,11 @@ _KNOWN = {language: frozenset(words.split()) for language, words in _SMALL_WORDS
 _FIRST_WORD = regex.compile(r"(\p{Lu})\p{Ll}*+(?![\p{L}\p{M}\p{N}])")
 _FULL_STOP = regex.compile(r"(?<=\p{Ll}{2}|[\p{Lo}\p{N}\p{Pe}\p{Pf}\"])[.。]\Z")
 _FIRST_PAUSE = regex.compile(r"[,，;；:：]\s*+")
-_PAUSE = regex.compile(r"[,，;；:：]\Z")
+_PAUSE = regex.compile(r"[,，、;；:：]\Z")
+_BARE_END = regex.compile(r"[\p{L}\p{M}\p{N}\p{Pe}%]\Z")
 _END = regex.compile(r"[.。!！?？…][\p{Pf}\p{Pe}\"']{0,4}\Z")
 _WIDE = {",": "，", ";": "；", ":": "："}
-_NARROW = {wide: narrow for narrow, wide in _WIDE.items()}
+_NARROW = {wide: narrow for narrow, wide in _WIDE.items()} | {"、": ","}
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class SentencePart:
     def leave(self, draft: Draft) -> Draft:
         """The translation without a mark before its first word, without the capital of a word of
         grammar that the part does not begin with, and with the part's own mark in place of a full
-        stop."""
+        stop or of none, since a number would run into the next part's."""
         return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
@@ -68,6 +69,8 @@ class SentencePart:
         stop = None if self.ends else _FULL_STOP.search(translation)
         if stop and not _END.search(self.text):
             yield Replacement(*stop.span(), self._pause)
+        elif not self.ends and _PAUSE.search(self.text) and _BARE_END.search(translation):
+            yield Replacement(len(translation), len(translation), self._pause)
 
     @property
     def _first(self) -> str:

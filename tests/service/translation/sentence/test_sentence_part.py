@@ -25,6 +25,8 @@ from tests.service.translation.sentence.test_stages import prepared
         ("which is big,", "de", ", die groß ist,", "die groß ist,"),
         ("which is big,", "zh", "，很大。", "很大，"),
         ("which is big,", "zh", "很大。", "很大，"),
+        ("from 8:00-12:00,", "zh", "8:00-12:00", "8:00-12:00，"),
+        ("比分为25-20、", "en", "25-20", "25-20,"),
         ("which is big", "zh", "（很大）。", "（很大），"),
     ],
 )
@@ -51,9 +53,9 @@ def test_a_part_in_capitals_keeps_them() -> None:
     )
     assert len(entries) > 2
     for entry in entries:
-        draft = leave(entry.stages, Draft("a house"))
+        draft = leave(entry.stages, Draft("a house,"))
         assert draft is not None
-        assert draft.text == "A HOUSE"
+        assert draft.text == "A HOUSE,"
 
 
 @pytest.mark.parametrize(
@@ -70,3 +72,21 @@ def test_only_the_first_part_begins_a_sentence_and_only_the_last_ends_it(text: s
         (True, True),
     ]
     assert not any(one.begins or one.ends for one in within)
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "gaps"),
+    [
+        ("25-20、23-25，25-18。", ("zh", "en"), ["25-20, 23-25, 25-18."]),
+        ("%s、%s：{a}；1：2", ("zh", "de"), ["%s, %s: {a}; 1:2"]),
+        ("the dog 12345 54321 the dog", ("en", "zh"), ["", " ", ""]),
+        ("the dog 12345 54321", ("en", "zh"), ["", " 54321"]),
+        ("。。。", ("zh", "en"), ["。。。"]),
+        ("%s, %s", ("en", "zh"), ["%s, %s"]),
+    ],
+)
+def test_numbers_without_words_between_stay_apart(
+    text: str, pair: tuple[str, str], gaps: list[str]
+) -> None:
+    parsed, _ = prepared(text, limits=SentenceLimits(9, 60, 8), pair=pair)
+    assert parsed.gaps == gaps
