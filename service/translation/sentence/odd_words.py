@@ -21,7 +21,7 @@ _LATIN = re.compile(
     r"|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
     r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
     r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|Essl|Teel|Prise)"
-    r"|(?<=\d)(?:[.,'’]\d|(?:[hkKmMbB]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
+    r"|(?<=\d)(?:[.,'’]\d|(?:[dhkKmMbBsw]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
 )
 """Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that
 a sign joins, words for any gender, or an hour."""

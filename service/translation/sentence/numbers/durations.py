@@ -1,5 +1,6 @@
-"""English hours and minutes in letters, as 2h 30m, 24h and 1 hr, and German ones in an adjective,
-as 5-stündig: networks take the m for metres, lose the hour, and make years of wöchig."""
+"""English times that something takes in letters, as 2h 30m, 24h, 1 hr and 3w ago, and German ones in
+an adjective, as 5-stündig: networks take the m for metres, lose the hour, and make years of wöchig.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +11,18 @@ import regex
 from service.translation.checks.halves import TO_TWELVE
 from service.translation.sentence.replaced import Replacement
 
+_WORDS = {"w": "week", "d": "day", "h": "hour", "m": "minute", "s": "second"}
+_LETTERS = ("w", "d", "hrs?|h", "mins?|m", "secs?|s")
+_PARTS = "".join(rf"(?:\.?\s?(?P<count>[0-9]{{1,3}})\s?(?P<unit>{one}))?" for one in _LETTERS)
+_ANY = rf"[0-9]{{1,3}}\s?(?:{'|'.join(_LETTERS)})"
 _DURATION = regex.compile(
-    r"(?<![\p{L}\d.,:/-])(?P<hours>[0-9]{1,3})(?:"
-    r"\s?(?:h|hrs?\.?)\s?(?P<minutes>[0-9]{1,2})\s?(?:m|mins?)|\s?hrs?(?:\.(?=\W*+\w))?|h)"
+    rf"(?<![\p{{L}}\d.,:/$€£¥-])(?=[0-9])(?:(?={_ANY}\.?\s?{_ANY}){_PARTS}"
+    r"|(?P<count>[0-9]{1,3})(?:\s?(?P<unit>hr)s?(?:\.(?=\W*+\w))?|(?P<unit>h)"
+    r"|(?P<unit>[wdms])(?=\s(?:ago|later|left|read|remaining)\b)"
+    r"|(?<=\b(?:after|every|for|in|takes?|took|[Ww]ait|within)\s\d++)(?P<unit>[wds])))"
     r"(?![\p{L}\d'’/-])"
 )
+"""A single letter needs a word beside it: the 80s are no seconds, and 5m may be metres."""
 _UNITS = {"stünd": "Stunden", "wöch": "Wochen"}
 """Networks know days, months and minutes."""
 _ADJECTIVE = regex.compile(
@@ -34,10 +42,10 @@ def find_durations(text: str, language: str) -> Iterator[Replacement]:
 
 
 def _english(text: str) -> Iterator[Replacement]:
-    for found in _DURATION.finditer(text) if "h" in text else ():
-        hours, minutes = found["hours"], found["minutes"]
-        parts = [(hours, "hour"), *([(minutes, "minute")] if minutes else [])]
-        words = (
-            f"{count} {unit}" if int(count) == 1 else f"{count} {unit}s" for count, unit in parts
-        )
-        yield Replacement(*found.span(), " ".join(words))
+    for found in _DURATION.finditer(text):
+        parts = zip(*found.captures("count", "unit"), strict=True)
+        yield Replacement(*found.span(), " ".join(_in_words(*part) for part in parts))
+
+
+def _in_words(count: str, unit: str) -> str:
+    return f"{count} {_WORDS[unit[0]]}{'' if int(count) == 1 else 's'}"

@@ -71,6 +71,13 @@ def test_a_time_in_words_is_the_same_in_digits(language: str) -> None:
             "2 hours 30 minutes, 1 hour 20 minutes, 1 hour 1 minute. 5 hours",
         ),
         ("en", "8h ago, the 24h race, 1h", "8 hours ago, the 24 hours race, 1 hour"),
+        (
+            "en",
+            "3w ago, 10m left, 1d 4h 5m",
+            "3 weeks ago, 10 minutes left, 1 day 4 hours 5 minutes",
+        ),
+        ("en", "It took 10s, 2m 30s.", "It took 10 seconds, 2 minutes 30 seconds."),
+        ("en", "in the 80s, her 20s, 5m long, sold for 5m, the 5s, -5m 3s", None),
         ("en", "h2 30m, 2h/d, 3 h, 100hr-run, 4:30h 20m", None),
         ("en", "two and a half hours, 10 and a half", "2.5 hours, 10.5"),
         ("en", "one and a half million, a year and a half", "1.5 million, a year and a half"),
