@@ -15,6 +15,8 @@ HEAD_OF_ENTRY = (
     rf"|第(?P<of_part>{_LARGE_NUMERAL})(?P<part>[章節节條条編编篇卷課课講讲]|部分)(?=\s))"
 )
 """Before an entry of a Chinese list, as 1、打开, 一、打开, (一)打开 and 第一章 打开."""
+CHINESE_MAIL = "(?:回[复復覆]|答[复復覆]|转发|轉發|轉寄)[：:]"
+"""Before the subject of a mail."""
 _ROMAN = "(?:[ivx]{1,5}|[IVX]{1,5})"
 _LETTERED = (
     rf"(?:(?:[(（](?:[A-Za-z]|{_ROMAN})[)）]|(?:[A-Za-z]|{_ROMAN})[)）]|(?:[a-h]|{_ROMAN})\.)"
@@ -24,15 +26,19 @@ _LETTERED = (
 )
 """a. or (iii) before an entry, and Q: or A: before a question; not E. coli."""
 _CIRCLED = "①-⑳"
-_MAIL = "(?:R[eE]|A[wW]|F[wW]d?|FWD|WG):"
-"""Before the subject of a mail."""
+_MAIL = rf"(?:(?:R[eE]|A[wW]|F[wW]d?|FWD|WG):(?=\s)|{CHINESE_MAIL})"
+_CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AaPp]\.?[Mm]\.?)?"
+_DAY = r"[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}"
+_STAMP = rf"(?:\[(?:{_DAY},?\s)?{_CLOCK}\](?=\s)|{_DAY},?\s{_CLOCK}\s-(?=\s))"
+"""Before the author of a message: [12.05.24, 14:32:10], [9:41 AM] or 12/05/24, 2:32 PM -."""
 _ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
 _BULLET = "•·・‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
 _HEAD = regex.compile(
     rf"""\s*+(?: (?: [{_BULLET}] |[*+~](?=\s|\p{{L}}{{2}}) | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
-    | {_ENTRY} | {_LETTERED} | [{_CIRCLED}] | {_MAIL}(?=\s)
+    | {_ENTRY} | {_LETTERED} | [{_CIRCLED}] | {_MAIL} | {_STAMP}
     | [,;](?=\s) | [，、；：。]
-    | (?: \*{{2,}} | !{{2,}} | =+ | \#+ | >+ | [»→] )(?=\s) | «(?=\s[^»]*+$) ) \s*+ )++""",
+    | (?: \*{{2,}} | !{{2,}} | =+ | \#+ | [»→] )(?=\s) | >+(?=\s|\p{{L}}{{2}}) | «(?=\s[^»]*+$)
+    ) \s*+ )++""",
     regex.X,
 )
 _TAIL = regex.compile(
@@ -61,7 +67,7 @@ _TRAIL = regex.compile(rf"\s*+(?P<name>{_NAME})(?:{_BETWEEN}(?P<name>{_NAME}))++
 _SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]")
 _PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞|｜;]")
 _BARE = re.compile(
-    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|{_MAIL}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
+    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|{_MAIL}|{_STAMP}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
 )
 _ITEM = regex.compile(
     rf"(?:(?<=[\s\p{{Han}}\p{{P}}])|^)(?:(?P<number>[{_CIRCLED}])|(?P<open>[(（])?"

@@ -1,6 +1,6 @@
 """What stands before a sentence, as the target writes it: heads of the entries of Chinese lists as
-1. and (1), those of the parts of a law or book as Article 1, and marks such as a comma, also of a
-text without words. Behind A. and ① comes a space."""
+1. and (1), those of the parts of a law or book as Article 1, those of mails as Re:, and marks such
+as a comma, also of a text without words. Behind A. and ① comes a space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import regex
 
 from service.translation.checks.number_words import chinese_value
 from service.translation.language.chinese import to_simplified
-from service.translation.language.line_marks import HEAD_OF_ENTRY
+from service.translation.language.line_marks import CHINESE_MAIL, HEAD_OF_ENTRY
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
 
@@ -26,6 +26,7 @@ _MARK_AT_END = regex.compile(r"(?<!\w)(?P<mark>[，、；：。]|[,;:](?=\s))(?P
 _MARK_WITHIN = regex.compile(
     rf"(?<=[\w%‰°℃)\]}}{MARK}])(?P<mark>[，、；：。])(?=(?P<space>\s)|[\w({MARK}]|(?P<end>\Z))"
 )
+_MAIL = regex.compile(rf"{CHINESE_MAIL}\s*")
 _IN_NUMBER = regex.compile(r"\d：\d")
 _PARTS = {
     "en": {
@@ -61,6 +62,7 @@ def with_usual_head(gap: str, target: str) -> str:
     gap = _MARK_AT_END.sub(lambda one: _ended(one, marks.get(one["mark"], one[0])), gap)
     if not is_spaced(target):
         return gap
+    gap = _MAIL.sub(lambda one: "Fwd: " if one[0][0] in "转轉" else "Re: ", gap)
     return _AT_END.sub(lambda head: _ended(head, _usual(head, target)), gap)
 
 

@@ -1,6 +1,5 @@
-"""English times that something takes in letters, as 2h 30m, 24h, 1 hr and 3w ago, and German ones in
-an adjective, as 5-stündig: networks take the m for metres, lose the hour, and make years of wöchig.
-"""
+"""English times that something takes in letters, as 2h 30m, 1 hr and 3w ago, and German ones in an
+adjective, as 5-stündig: networks take the m for metres, lose the hour, and make years of wöchig."""
 
 from __future__ import annotations
 
