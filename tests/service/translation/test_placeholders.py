@@ -201,6 +201,12 @@ def test_the_parts_of_a_section_are_kept(number: str, section: str, frame: str) 
     ("text", "expected"),
     [
         ("第六条(1)(a) of 6(4), the word(s) in 10(ten) of f(x)", ["(1)(a)"]),
+        ("in 4.2(b)(ii), 12.1(1)(a), 1.234(5) m, 4.2 (b)", ["4.2(b)(ii)", "12.1(1)(a)"]),
+        ("DOI: 10.1000/182, 10.5/2.", ["10.1000/182"]),
+        (
+            "(555) 123-4567, (030) 12 34 56-78, (2020) 1234567 or (100) 200, （010）12345678",
+            ["(555) 123-4567", "(030) 12 34 56-78"],
+        ),
         ("国发〔2026〕15号", ["〔2026〕15"]),
         ("BIC: COBADEFFXXX or BIC DEUTDEFF", ["COBADEFFXXX", "DEUTDEFF"]),
         ("ABCDE-FGHIJ-KLMNO or STATE-OF-THE-ART", ["ABCDE-FGHIJ-KLMNO"]),
