@@ -8,7 +8,7 @@ import regex
 
 from model.text.spans import Span
 
-_WORD_BOUNDARY = regex.compile(r"(?V1w)\b")
+_WORD_BOUNDARY = regex.compile(r"(?V1w)\b|(?<=\p{L})(?=:\p{L})|(?<=\p{L}:)(?=\p{L})")
 _GRAPHEME = regex.compile(r"\X")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]")
 _MARK = regex.compile(r"\p{M}")
@@ -17,7 +17,8 @@ _LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
 
 def words(text: str, spans: Sequence[tuple[int, int]]) -> list[Span]:
     """The words of a text and its punctuation marks: between the word boundaries of Unicode (UAX
-    #29). Where a script has no spaces, between tokens. No grapheme is split."""
+    #29), and beside a colon, also between letters. Where a script has no spaces, between tokens. No
+    grapheme is split."""
     graphemes = {match.start() for match in _GRAPHEME.finditer(text)}
     tokens = {offset for span in spans for offset in span}
     cuts = [

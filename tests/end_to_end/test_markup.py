@@ -146,6 +146,14 @@ def test_marks_around_words_are_tags(
     assert inner == inner.strip() != ""
 
 
+@pytest.mark.parametrize("mark", ["*", "**"])
+def test_words_that_a_colon_joins_have_marks_each(translator: OfflineTranslator, mark: str) -> None:
+    text = "Set *host*:*port* in the *file*.".replace("*", mark)
+    found = translate(translator, text, "en", "de")
+    assert f"{mark}:{mark}" in found
+    assert found.count(mark) == text.count(mark)
+
+
 PAGES = [
     ("en", "de", "The <a href='/h'>old house</a> is <b>very big</b>."),
     ("en", "de", "<b>Two young girls</b> are playing <i>in the garden</i>."),

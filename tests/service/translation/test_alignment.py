@@ -72,6 +72,7 @@ def test_words_cover_the_text_without_its_white_space(cut: tuple[str, list[Span]
     ("text", "spans", "expected"),
     [
         ("don't, 3.14 ok?", [(0, 3), (3, 5), (5, 6)], ["don't", ",", "3.14", "ok", "?"]),
+        ("owner:group x", [(0, 5), (5, 11), (11, 13)], ["owner", ":", "group", "x"]),
         ("我喜欢猫。", [(0, 3), (3, 4), (4, 5)], ["我喜欢", "猫", "。"]),
         ("我喜欢猫。", [(0, 1), (1, 3), (3, 5)], ["我", "喜欢", "猫", "。"]),
         ("在Berlin工作", [(0, 1), (1, 4), (4, 7), (7, 9)], ["在", "Berlin", "工作"]),
