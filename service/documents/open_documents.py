@@ -14,6 +14,7 @@ from service.documents.archive import PROTECTED, Archive, ArchiveFile, propertie
 from service.documents.labels import LabelledText, Labels
 from service.documents.locales import is_asian, locale_of
 from service.documents.lookups import Lookups, calc_lookups
+from service.documents.namespaces import with_usual_prefixes
 from service.documents.ranges import pairs_of_codes, range_tag
 from service.documents.segments import Edit, FileOptions, Place, Segment, decode_unicode
 from service.documents.xml_text import InlineContent, Role, XmlText
@@ -101,7 +102,8 @@ def _parsed(
 ) -> ArchiveFile:
     """`edits_of`: changes of the content, whatever is translated."""
     contents = [name for name in archive.names if posixpath.basename(name) == _CONTENT]
-    lookups = calc_lookups(decode_unicode(archive.unpacked(_CONTENT)).text)
+    content = with_usual_prefixes(decode_unicode(archive.unpacked(_CONTENT)))
+    lookups = calc_lookups(content.text)
     languages = functools.partial(_marks, options.target)
     places = functools.partial(_content_places, lookups)
 

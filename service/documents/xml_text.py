@@ -18,6 +18,7 @@ import regex
 
 from service.documents.encodings import named_encoding
 from service.documents.inline import InlineText, escape_markup
+from service.documents.namespaces import with_usual_prefixes
 from service.documents.segments import (
     DecodedText,
     Edit,
@@ -268,7 +269,7 @@ def read_xml(content: bytes, *, has_entities: bool = False) -> XmlText:
         if declared and declared.group().lower() not in ("utf-8", "utf-16"):
             raise InvalidDocument(f"the file is not in the encoding {shown(declared.group())}")
     num_elements = _count_elements(decoded.text, has_entities=has_entities)
-    xml = XmlText(decoded)
+    xml = XmlText(with_usual_prefixes(decoded))
     if num_elements != sum(token.kind is Kind.START for token in xml.tokens):
         raise InvalidDocument("the file is XML with names of elements in other letters than A to Z")
     return xml

@@ -257,6 +257,11 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "units.xlf": _repeated(
         b"<trans-unit><source>a</source></trans-unit>", b"<xliff version='1.2'>", b"</xliff>"
     ),
+    "prefixes.xlf": _repeated(
+        b"<a:trans-unit><a:source>a</a:source></a:trans-unit>",
+        b"<a:xliff xmlns:a='urn:oasis:names:tc:xliff:document:1.2' version='1.2'>",
+        b"</a:xliff>",
+    ),
     "codes.xlf": _repeated(
         b"<bx/>&lt;b><ex/>&lt;/a><mrk mtype='seg'/>",
         b"<xliff version='1.2'><trans-unit><source>a",
