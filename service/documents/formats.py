@@ -83,6 +83,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".html", ".htm", ".xhtml"), "pages.parse_html", "text/html"),
         ((".svg",), "pages.parse_svg", "image/svg+xml"),
         ((".eml",), "mail.parse", "message/rfc822"),
+        ((".mht", ".mhtml"), "mail.parse", "multipart/related"),
         ((".srt",), "subtitles.parse_srt", "application/x-subrip"),
         ((".vtt",), "subtitles.parse_vtt", "text/vtt"),
         ((".ass", ".ssa"), "substation.parse", "text/x-ssa"),

@@ -131,6 +131,28 @@ Please pay it.\r
 The end\r
 """
 )
+MHT = b"""From: <Saved by Blink>
+Snapshot-Content-Location: https://a.example/
+Subject: The house
+MIME-Version: 1.0
+Content-Type: multipart/related;
+\ttype="text/html";
+\tboundary="b"
+
+--b
+Content-Type: text/html
+Content-Transfer-Encoding: quoted-printable
+Content-Location: https://a.example/
+
+<!DOCTYPE html><html lang=3D"en"><head><meta charset=3D"utf-8"></head><body=
+><p>The sea is blue.</p></body></html>
+--b
+Content-Type: text/css
+Content-Transfer-Encoding: quoted-printable
+
+/* Keep this */
+--b--
+"""
 SRT = b"""1
 00:00:01,000 --> 00:00:02,500
 <i>The old man went</i>
@@ -562,6 +584,7 @@ SAMPLES: dict[str, bytes] = {
     "a.html": HTML,
     "a.svg": SVG,
     "a.eml": EML,
+    "a.mht": MHT,
     "a.srt": SRT,
     "a.vtt": VTT,
     "a.ass": ASS,
