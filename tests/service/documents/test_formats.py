@@ -61,7 +61,8 @@ def test_without_a_translation_not_a_byte_changes_and_one_can_be_parsed_again(
     ("name", "encoding"),
     [
         *((name, "utf-8-sig") for name in TEXTS),
-        *((name, "utf-16") for name in TEXTS if name not in ("a.eml", "a.mht")),  # a message is bytes
+        # messages are bytes
+        *((name, "utf-16") for name in TEXTS if name not in ("a.eml", "a.mht")),
     ],
 )
 def test_byte_order_marks_are_read_and_stay(name: str, encoding: str) -> None:
