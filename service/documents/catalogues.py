@@ -30,6 +30,7 @@ from service.documents.segments import (
     decode,
     decode_unicode,
     invalid,
+    is_date_pattern,
     is_worded,
 )
 from service.errors import InvalidDocument
@@ -140,7 +141,10 @@ class _PoFiller(NamedTuple):
             if has_letters(source) and (self.replaces or not done.get(form)):
                 spelling = functools.partial(_po_strings, self.line_end, before)
                 text = source.translate(str.maketrans(_STAND_INS, _LINE_ENDS))
-                yield Place(*span, Segment(with_whole_sentences(text)), spelling, is_filled=True)
+                segment = Segment(with_whole_sentences(text))
+                is_kept = is_date_pattern(text)
+                place = Place(*span, segment, spelling, is_filled=True)
+                yield Edit(*span, spelling(text)) if is_kept else place
         if wanted < len(spans):
             yield Edit(spans[wanted - 1][1], last, "")
 

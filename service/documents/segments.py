@@ -48,6 +48,16 @@ _IDENTIFIER = regex.compile(
     """,
     regex.X,
 )
+_DATE_PATTERN = regex.compile(
+    r"""
+    # MMMM d, yyyy  ddd, MMM D [at] h:mm A
+    (?=.*(?:([yYMdDEH])\1|[Hh]:mm))(?:(?:(?:([yYMLdDEHhKkmsSaAzZ])\2{0,3}+|Do)(?![A-Za-z])
+        |'[^'\n]*+'|\[[^\]\n]*+\]|[年月日])[^\w'\[]*+)++
+    # F j, Y  l, d.m.Y H:i
+    |(?=.*(?:\b[Yy]\b|:i))(?=.*\b[djFmMGgH])(?:(?:jS|[dDjlNFmMnYyaAgGhHisP])\b[\s,./:-]*+){2,}+
+    """,
+    regex.X,
+)
 
 
 class Segment(NamedTuple):
@@ -227,7 +237,12 @@ def is_worded(value: str) -> bool:
     the name of a file, or small words that are joined by signs."""
     stripped = value.strip()
     is_code = stripped.lower() in _LITERALS or _IDENTIFIER.fullmatch(stripped)
-    return has_letters(value) and not is_code
+    return has_letters(value) and not is_code and not is_date_pattern(value)
+
+
+def is_date_pattern(value: str) -> bool:
+    """Whether a value says how a program writes dates: `d MMMM yyyy`, or PHP's `F j, Y`."""
+    return _DATE_PATTERN.fullmatch(value.strip()) is not None
 
 
 def invalid(kind: str, reason: object) -> InvalidDocument:

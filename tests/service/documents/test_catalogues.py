@@ -288,6 +288,14 @@ def test_the_language_of_arb_follows_the_target_and_what_describes_stays() -> No
     assert changed.items() >= texts.items()
 
 
+def test_a_date_pattern_is_its_own_translation() -> None:
+    source = b'msgid "F j, Y"\nmsgstr ""\n\nmsgid "Yes, my dad"\nmsgstr ""\n'
+    assert texts_of("a.po", source) == ["Yes, my dad"]
+    assert b'msgstr "F j, Y"\n' in translated("a.po", source)
+    words = ["Do my dad", "Y/N", "A Day", "Daddy, MM", "HH Mad", "My"]
+    assert texts_of("a.json", json.dumps(words).encode()) == words
+
+
 def test_values_of_programs_stay() -> None:
     assert texts_of("a.json", b'["true", "false", "null", "42", "True story"]') == ["True story"]
     assert texts_of("a.properties", b"a=true\nb= False\nc=8080\nd=#fff\n") == ["#fff"]
@@ -309,6 +317,8 @@ def test_values_of_programs_stay() -> None:
             "Ger\u00e4t.pdf",
             "docs/Intro.html",
         ),
+        *("d MMMM yyyy", "dddd, MMMM Do, YYYY h:mm A", "D MMM YYYY [at] HH:mm", "yyyy年M月d日"),
+        *("d. MMM yy 'um' HH:mm", "h:mm a", "F j, Y", "l, d.m.Y H:i", "M jS, Y, P"),
     ],
 )
 def test_identifiers_stay(value: str) -> None:
