@@ -45,11 +45,12 @@ _DELIMITED = regex.compile(
     + LINE_END
     + r"""
     |(?<!\d)%L?\d{1,2}(?![\w$])
-    # :arrow-right: :name [NAME] ### [1] [X1X] [x] -x
+    # :arrow-right: :name [NAME] ### [list id="5"] [/list] [1] [X1X] [x] -x
     |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,60}:(?![\p{Latin}\d_:])
     |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
     |\[(?=\p{Lu})(?:(?<=[\p{Ll}\p{Han}][,:;]?\s?\[)[\p{Lu}\d]{2,30}\]|[\p{Lu}\d]{2,30}\](?=,\s))
     |\#(?<=(?:[^\s\#]\ |[\p{Han}:：])\#)\#{2,}+(?![\w\#])
+    |\[(?:/[\w-]{1,40}|(?=[\w-]{2,40}\ [\w-]{1,40}=)[^\[\]\n]{5,400})\]
     |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}(?:,(?:\d{1,4}|\*))?|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
     |-(?<=[\p{Han}\u3000-\u303f\uff00-\uff65("'„“‘]-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\p{Latin}\d_'’-])
     # &lt;br&gt; &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %> <!-- x --> <|1|>
@@ -104,11 +105,13 @@ _DELIMITED = regex.compile(
         (?:(?:-S|er?\ S|(?<=\p{Ll})s)tr(?:\.|a(?:ß|ss)e)
         |(?:-A|(?<=\p{Ll})a)llee|(?:-G|(?<=\p{Ll})g)asse)
         \ \d{1,3}[a-z]?(?:\ ?[-–/]\ ?\d{1,3}[a-z]?)?(?![\p{L}\d_%]|[.,:]\d)
-    # the number of a decree, feet and inches, sections, postcodes: 5'11" 14" §6.9 SW1A 2AA NY 10016
+    # the number of a decree, feet and inches, colours of Minecraft, sections, postcodes:
+    # 5'11" 14" §c §6.9 SW1A 2AA NY 10016
     |(?<![\p{Latin}\d_.,])\d{1,2}['′]\ ?\d{1,2}(?:["″”]|'')(?!\w)
     |(?<![\p{Latin}\d_.,/])(?:\d{1,3}(?:\.\d{1,2})?|(?:\d{1,2}[\ -])?\d{1,2}/\d{1,2})
         (?:["″](?<!(?<![^\s(])"[^"\n]{0,80}["″])|['′](?<!(?<![^\s(])'[^'\n]{0,80}['′]))(?![\p{L}\p{N}])
     |〔\d{4}〕\d{1,5}
+    |§(?:[a-fk-or]|\d(?=\p{L}{2}|§))
     |§{1,2}[\ \u00a0]?\d{1,4}(?:\.\d{1,4})++(?![\p{Latin}\d_])
     |(?<![\p{Latin}\d_])[A-Z]{1,2}\d[A-Z\d]?\ \d[A-Z]{2}(?![\p{Latin}\d_])
     |(?<=,\ )[A-Z]{2}\ \d{5}(?:-\d{4})?(?![\p{Latin}\d_-])
@@ -159,7 +162,7 @@ _CODE = regex.compile(
 """The features of a token of code."""
 _COMPOUND = regex.compile(r"-\p{Lu}\p{Ll}{2,}+")
 """A word that German adds to a name: do_it-Aufruf."""
-_HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]")
+_HINT = re.compile(r"[#%&§*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]")
 _HINT_IN_WORDS = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{5})|[.:][a-z]|\(\)")
 """The signs of a text with strings to keep. They are two, because a set of characters alone is
 searched ten times as fast."""

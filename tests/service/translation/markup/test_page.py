@@ -305,7 +305,10 @@ def test_two_marks_that_touch_the_words_between_them_are_tags(
     assert parts(text) == (f"{before}our terms{after}", [(start, marks[0]), (end, marks[1])], [])
 
 
-@given(st.one_of(NAMED_MARKS, st.sampled_from([("**", "**"), ("*", "*")])))
+_SHORTCODES = st.sampled_from([("[url=https://a.b]", "[/url]"), ('[a-b id="1" c=d e]', "[/a-b]")])
+
+
+@given(st.one_of(NAMED_MARKS, _SHORTCODES, st.sampled_from([("**", "**"), ("*", "*")])))
 def test_without_spaces_between_words_marks_that_say_their_end_are_tags(
     marks: tuple[str, str],
 ) -> None:
