@@ -1,6 +1,6 @@
 """The flow of a plain text: tags in it, such as `<b>...</b>`, `{b}...{/b}`, `==...==`,
-`[[page|...]]`, `[...](address)` and `\\emph{...}`, the sign before the key of a menu's entry,
-escaped characters, and branches of ICU messages."""
+`[[page|...]]`, `[...](address)`, `[...|address]`, `address[...]` and `\\emph{...}`, the sign
+before the key of a menu's entry, escaped characters, and branches of ICU messages."""
 
 from __future__ import annotations
 
@@ -52,11 +52,22 @@ _LINK = regex.compile(
 _WIKI_LINK = regex.compile(
     r"\[\[[^\[\]\n]{1,400}\|(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]|\n]{1,400}+)(?P<address>\]\])"
 )
+_NAMED_LINK = regex.compile(
+    r"""
+    \[(?P<text>(?=[^\[\]|\n]*\p{L})[^\[\]|\n]{1,400}+)
+        (?P<address>\|(?:https?://|mailto:)[^\[\]\s]{1,2000}+\])
+    |(?:\b(?:link|xref|mailto|image:?):(?=[^\s:])|\bhttps?://)[^\s\[\]]{1,2000}+(?<![/=?&])
+        \[(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]=\n]{1,400}+)(?P<address>\])(?![\w/?&=\#-])
+    """,
+    regex.X,
+)
+"""A link of Jira's, `[...|address]`, or of AsciiDoc's, `address[...]` and `xref:page[...]`."""
 _COMMAND = regex.compile(
     r"\\(?:emph|text(?:bf|it|tt|sc|sf|rm)|underline|(?:sub){0,2}section|chapter|part|paragraph|title"
     r"|caption|footnote)\*?\{(?P<text>(?=[^{}\n]*\p{L})[^{}\n]{1,400}+)(?P<address>\})"
 )
 """A command of LaTeX around text."""
+_LINKS = _LINK, _WIKI_LINK, _NAMED_LINK, _COMMAND
 _LINK_NAME = "]("
 _KEY = regex.compile(
     r"""(?<![\w&\\;.@\#/-])(?P<sign>&(?=\p{L})|_(?=\p{Lu}|\p{L}+\W*$))(?!\p{L}\)|\w+;)
@@ -212,7 +223,7 @@ def _key(text: str) -> Token | None:
 
 def _tokens(text: str, find: FindKept, is_spaced: bool) -> list[Token]:
     """The parts of links that are not their texts, and the marks outside them."""
-    links = list(_links(text)) if "](" in text or "[[" in text or "\\" in text else []
+    links = list(_links(text)) if "[" in text or "\\" in text else []
     within = {at for token in links for at in range(token.start, token.end)}
     marks = _marks(text, find, is_spaced)
     others = (mark for mark in marks if within.isdisjoint(range(mark.start, mark.end)))
@@ -220,7 +231,7 @@ def _tokens(text: str, find: FindKept, is_spaced: bool) -> list[Token]:
 
 
 def _links(text: str) -> Iterator[Token]:
-    for link in itertools.chain(*(one.finditer(text) for one in (_LINK, _WIKI_LINK, _COMMAND))):
+    for link in itertools.chain(*(one.finditer(text) for one in _LINKS)):
         yield Token(Kind.START, link.start(), link.start("text"), _LINK_NAME)
         yield Token(Kind.END, *link.span("address"), _LINK_NAME)
 

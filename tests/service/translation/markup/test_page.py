@@ -324,6 +324,7 @@ def test_without_spaces_between_words_marks_that_say_their_end_are_tags(
         *(("{name}s of {n}px, {c}d", True), ("Send {a} to {b}.", True), ("<b>no end", True)),
         *(("2*3*4 = 5 * 6, *args, **kw", True), ("Price* and tax*", True), ("[1]Note[2]", True)),
         *(("the 5_000 and __init__ of a_b_c", True), ("from %s to %s%", True)),
+        ("Use https://a.b/c[id]/d or https://a.b/[id].", True),
         *(("{{a}} our {{b}}", True), ("你有{a}条消息和{b}封邮件。", False)),
         *(("第1~3页和5~7页", False), ("好的~谢谢~", False), ("第3*4页和5*6页", False)),
         *(("把 *a 置为1，将 *b 置为2", False), ("*必填", False)),
@@ -368,6 +369,15 @@ def test_elements_that_stand_below_each_other_are_not_one_word(names: list[str])
             [(0, "!["), (2, "**"), (5, "**"), (9, "](a.png)")],
         ),
         (r"Is \emph{very} big", "Is very big", [(3, r"\emph{"), (7, "}")]),
+        *(
+            (f"Read {start}our terms{end}.", "Read our terms.", [(5, start), (14, end)])
+            for start, end in [
+                ("[", "|https://a.b/c]"),
+                ("https://a.b/c[", "]"),
+                ("link:c.html[", "]"),
+                ("xref:c.adoc#d[", "]"),
+            ]
+        ),
         *((same, same, []) for same in ("R&D, Q&A, M&Ms", "Tom & Jerry", "Cancel (&C)", "a](b.c)")),
         *((same, same, []) for same in ("black&white", "&Open &file", "the _id of it", "[ab] (y)")),
     ],
