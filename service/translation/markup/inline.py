@@ -70,7 +70,7 @@ _COMMAND = regex.compile(
 _LINKS = _LINK, _WIKI_LINK, _NAMED_LINK, _COMMAND
 _LINK_NAME = "]("
 _KEY = regex.compile(
-    r"""(?<![\w&\\;.@\#/-])(?P<sign>&(?=\p{L})|_(?=\p{Lu}|\p{L}+\W*$))(?!\p{L}\)|\w+;)
+    r"""(?<![\w&\\;.@\#/-])(?P<sign>&(?=\p{L})|_(?=\p{Lu}|\p{L}+\W*$))(?!\p{L}\)|\w+;|[a-fk-or]\p{Lu}\p{Ll})
     |(?<=(?<![^\s("'])(?:\p{Lu}\p{Ll}{1,12}|(?:\p{L}(?=&)|(?!X)\p{Lu}(?=_))(?=.\p{Ll}{2})))(?P<sign>[&_])(?=\p{Ll})(?!\w+;|innen\b)""",
     regex.X,
 )

@@ -128,6 +128,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ),
         ("See § 6.9, §§3.4.1 and § 5.", ["§ 6.9", "§§3.4.1"]),
         ("§4§lError: §rNo. Und §5, §5a, § a", ["§4§l", "§r"]),
+        ("&cNo &6&lThe R&D, Q&As, &Open AT&cUs &open", ["&c", "&6&l"]),
         ('[list ids="1,2" a=b], [see here] [a b] c[/b]', ['[list ids="1,2" a=b]', "[/b]"]),
         ("Write to Ulm, NY 10016, or B1 5AA 3.", ["NY 10016", "B1 5AA"]),
         (
