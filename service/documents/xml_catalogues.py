@@ -18,6 +18,7 @@ from service.documents.segments import (
     Place,
     Segment,
     TextFile,
+    is_date_pattern,
     is_worded,
 )
 from service.documents.xliff_codes import role_of, tag_of, with_escaped_tags
@@ -224,14 +225,15 @@ class _Units:
             start = opening.end
 
     def _text(self, index: int, *, keeps_space: bool) -> tuple[Segment, Callable[..., str]] | None:
-        """An element's text, and how its translation is written; None without letters. Text with
+        """An element's text, and how its translation is written; None without words. Text with
         elements has codes; text alone may be HTML or a message of ICU."""
         xml, text = self._xml, html.unescape(self._xml.text(index))
         inner = xml.tokens[index + 1 : xml.end_of(index) - 1]
         is_plain = all(xml.text_of(token) is not None for token in inner)
         if is_plain and (is_html(text) or not (keeps_space and _KEPT_SPACE.search(text))):
             segment = _segment(text, keeps_space=keeps_space)
-            return (segment, spelled_like(xml.inner(index))) if has_letters(text) else None
+            is_text = has_letters(text) and not is_date_pattern(text)
+            return (segment, spelled_like(xml.inner(index))) if is_text else None
         places = list(self._content.places(index, keeps_lines=keeps_space))
         return (places[0].segment, places[0].write) if places else None
 
@@ -250,7 +252,8 @@ def _message_places(xml: XmlText, message: int, options: FileOptions) -> Iterato
     if source is None or translation is None or xml.attribute(translation, "type") in _GONE:
         return
     text = html.unescape(xml.text(source))
-    if any(xml.children(source)) or not has_letters(text):  # such as <byte>
+    is_text = has_letters(text) and not is_date_pattern(text)
+    if any(xml.children(source)) or not is_text:  # such as <byte>
         return
     forms = [i for i in xml.children(translation) if xml.tokens[i].name == "numerusform"]
     for target in forms or [translation]:

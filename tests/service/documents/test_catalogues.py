@@ -292,6 +292,11 @@ def test_a_date_pattern_is_its_own_translation() -> None:
     source = b'msgid "F j, Y"\nmsgstr ""\n\nmsgid "Yes, my dad"\nmsgstr ""\n'
     assert texts_of("a.po", source) == ["Yes, my dad"]
     assert b'msgstr "F j, Y"\n' in translated("a.po", source)
+    head = b"<xliff version='1.2'><file source-language='en'><body><trans-unit id='1'><source>"
+    units = b"A day</source></trans-unit><trans-unit id='2'><source>F j, Y</source></trans-unit>"
+    source = head + units + b"</body></file></xliff>"
+    assert texts_of("a.xlf", source) == ["A day"]
+    assert b"<target>F j, Y</target>" in translated("a.xlf", source)
     words = ["Do my dad", "Y/N", "A Day", "Daddy, MM", "HH Mad", "My"]
     assert texts_of("a.json", json.dumps(words).encode()) == words
 
