@@ -17,7 +17,7 @@ from typing import NoReturn, Self, TypeVar
 from model.backends.native import choose_instruction_set
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
-from model.progress_bar import ProgressBar
+from model.training.progress_bar import ProgressBar
 from service.documents.file_translator import (
     Documents,
     FileJob,

@@ -24,12 +24,12 @@ from model.checkpoint.saving import is_finite, save_checkpoint
 from model.decoding.options import DecodingOptions
 from model.files import reason_of
 from model.network.parameters import weight_shapes
-from model.progress_bar import ProgressBar
 from model.training.averaging import average_checkpoints, average_weights
 from model.training.data import Batch, Examples, computed_ahead
 from model.training.evaluation import dev_bleu, dev_loss
 from model.training.freed_memory import FreedMemory
 from model.training.optimisation import NotFiniteError, OptimiserStep
+from model.training.progress_bar import ProgressBar
 from model.training.recipe import Recipe
 from model.training.recipe_file import CHECKPOINT_DIRECTORY, load_stages
 from model.training.run_files import (

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
-from model.progress_bar import ProgressBar
 from model.text.languages import Languages
+from model.training.progress_bar import ProgressBar
 from service.commands.arguments import FILE, LANGUAGE, require_different
 from service.commands.process import fail
 from service.commands.stored import database_option, opened

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from model.checkpoint.bundled import BUNDLED_NAMES
-from model.progress_bar import ProgressBar
+from model.training.progress_bar import ProgressBar
 from service.commands.arguments import (
     DEVICES,
     MODEL,

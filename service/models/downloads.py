@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx2
 
-from model.progress_bar import ProgressBar
+from model.training.progress_bar import ProgressBar
 from service.models.sizing import shown_bytes
 from service.models.store import StoreError
 

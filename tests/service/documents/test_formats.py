@@ -57,6 +57,20 @@ def test_without_a_translation_not_a_byte_changes_and_one_can_be_parsed_again(
         assert len(texts_of(name, again)) == len(texts_of(name, SAMPLES[name]))
 
 
+@pytest.mark.parametrize("call", ["is_zipfile", "ZipFile", "ZipFile.infolist", "ZipFile.testzip"])
+def test_whatever_zipfile_raises_a_damaged_archive_is_refused(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions of Python differ in what they check, and where."""
+
+    def raises(*_: object) -> None:
+        raise ValueError("negative seek value")
+
+    monkeypatch.setattr(f"zipfile.{call}", raises)
+    with pytest.raises(InvalidDocument, match="as a ZIP archive.*negative seek value"):
+        parse_file(SAMPLES[ARCHIVES[0]], ARCHIVES[0], OPTIONS)
+
+
 @pytest.mark.parametrize(
     ("name", "encoding"),
     [

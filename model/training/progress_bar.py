@@ -1,4 +1,4 @@
-"""A bar that shows on a terminal how far a command is."""
+"""A bar that shows on a terminal how far a command is, of training and of all others."""
 
 from __future__ import annotations
 
