@@ -93,6 +93,10 @@ class DecodingOptions:
         if self.sampling and self.beam_size != 1:
             raise OptionsError(f"sampling needs beam_size 1, got {self.beam_size}")
 
+    def __hash__(self) -> int:
+        """Of what requests set most: an engine hashes the options several times a sentence."""
+        return hash((self.beam_size, self.length_penalty, self.seed))
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> DecodingOptions:
         """Build from parsed JSON or TOML. Raises OptionsError for an unknown key."""

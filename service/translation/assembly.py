@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from model.decoding.confidence import Calibration
 from model.decoding.sentence import Hypothesis
@@ -19,7 +20,7 @@ from service.translation.checks.differences import (
 )
 from service.translation.checks.half_days import lost_halves
 from service.translation.checks.number_words import HAS_NUMBERS
-from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.checks.numbers import Numbers, find_numbers, unmatched
 from service.translation.checks.omissions import omitted
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.confidence import SentenceConfidence, rate
@@ -147,9 +148,16 @@ class Assembly:
         if outcome.error is not None:
             raise outcome.error
         hypotheses = outcome.hypotheses
-        drafts = list(self._drafts(sentence, entry, hypotheses))
-        ranks = list(range(len(hypotheses)))
-        faults = faults_of(sentence, drafts, self.work)
+        drafts: list[Draft | None] = []
+        faults: list[float] = []
+        is_one_enough = is_again and self.work.options.n_best == 1
+        num_faults = fault_counter(sentence, self.work)
+        for draft in self._drafts(sentence, entry, hypotheses):
+            drafts.append(draft)
+            faults.append(num_faults(draft))
+            if is_one_enough and not faults[-1]:
+                break
+        ranks = list(range(len(drafts)))
         if is_again:
             ranks.sort(key=lambda rank: faults[rank])
         first, job = ranks[0], self.work.job
@@ -278,33 +286,48 @@ def _untranslated(sentence: Sentence) -> Draft:
     return Draft(sentence.text, links, range(len(sentence.kept)))
 
 
-def faults_of(sentence: Sentence, drafts: Sequence[Draft | None], work: ModelJob) -> list[float]:
-    """How much each translation lost: terms, Latin words if it keeps them, words between kept
+def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None], float]:
+    """Counts how much a translation lost: terms, Latin words if it keeps them, words between kept
     strings, numbers before units, dates, hours, and numbers that only one side has, lost ones
     twice; KEPT_LOST if a kept string was lost or doubled."""
-    has_latin = not sentence.text.isascii() and keeps_latin(work.source, work.target)
-    text = sentence.text
-    has_words = has_spoken_numbers(text, work.source)
-    has_numbers = has_words or HAS_NUMBERS.search(text) is not None
-    numbers = find_numbers(sentence.text) if has_numbers else None
-    faults = []
-    for draft in drafts:
-        if draft is None:
-            faults.append(KEPT_LOST)
-            continue
-        num_faults = 2 * len(draft.lost)
-        if sentence.kept:
-            num_faults += max(0, _num_joined(draft.text) - _num_joined(sentence.text))
-            num_faults += num_parted(sentence, draft)
-        if has_latin:
-            num_faults += 2 * lost_latin(sentence.text, draft.text)
-        if numbers is not None:
-            lost, added = unmatched(numbers, find_numbers(draft.text))
-            texts, pair = (sentence.text, draft.text), (work.source, work.target)
-            wholes = [*lost_dates(*texts, pair), *lost_halves(*texts, pair)]
-            num_faults += 2 * len(lost) + len(added) + 2 * len(wholes)
-        faults.append(num_faults)
-    return faults
+    text, pair = sentence.text, (work.source, work.target)
+    has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
+    numbers = find_numbers(text) if has_numbers else None
+    has_latin = not text.isascii() and keeps_latin(*pair)
+    if numbers is None and not (has_latin or sentence.kept):
+        return _num_lost
+    return functools.partial(_num_faults, sentence, pair, numbers, has_latin=has_latin)
+
+
+def _num_lost(draft: Draft | None) -> float:
+    """Twice the terms that the translation lost."""
+    return KEPT_LOST if draft is None else 2 * len(draft.lost)
+
+
+def _num_faults(
+    sentence: Sentence,
+    pair: tuple[str, str],
+    numbers: Numbers | None,
+    draft: Draft | None,
+    *,
+    has_latin: bool,
+) -> float:
+    """`numbers`: those of the sentence, None without; `has_latin`: it may have Latin words that
+    its translation keeps."""
+    if draft is None:
+        return KEPT_LOST
+    num_faults = 2 * len(draft.lost)
+    if sentence.kept:
+        num_faults += max(0, _num_joined(draft.text) - _num_joined(sentence.text))
+        num_faults += num_parted(sentence, draft)
+    if has_latin:
+        num_faults += 2 * lost_latin(sentence.text, draft.text)
+    if numbers is not None:
+        lost, added = unmatched(numbers, find_numbers(draft.text))
+        texts = sentence.text, draft.text
+        wholes = [*lost_dates(*texts, pair), *lost_halves(*texts, pair)]
+        num_faults += 2 * len(lost) + len(added) + 2 * len(wholes)
+    return num_faults
 
 
 def _num_joined(text: str) -> int:

@@ -22,7 +22,7 @@ from service.engine.sentence_engine import SentenceEngine
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.ticket import Ticket
 from service.errors import ServiceError
-from service.translation.assembly import faults_of
+from service.translation.assembly import fault_counter
 from service.translation.checks.number_words import HAS_NUMBERS
 from service.translation.job import ModelJob
 from service.translation.language.chinese import to_traditional
@@ -145,7 +145,7 @@ class NextWordFinder:
         sentence, entry, *_, work = search.spelling
         texts = [self.tokenizer.decode(hypothesis.ids) for _, hypothesis in search.found]
         drafts = [leave(entry.stages, Draft(text)) for text in texts]
-        return faults_of(sentence, drafts, work) or [math.inf]
+        return [*map(fault_counter(sentence, work), drafts)] or [math.inf]
 
     def _prepare(self, work: ModelJob, prefix: str) -> tuple[ParsedText, Sequence[Entry], _Place]:
         """The text, where the prefix ends, and how this sentence enters first, and once more."""
