@@ -3,6 +3,7 @@ checks tell them from decimals."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import regex
@@ -31,16 +32,21 @@ _DOTTED = regex.compile(
     rf"|{_FULL}(?=\sbis$|{_TO}{_FULL}{_END})|(?<={_NO_PRICE}{_FULL}{_TO}){_FULL}{_END})"
 )
 
+_MAYBE = re.compile(r"[0-9]\.[0-5][0-9]")
+
 
 def dotted_times(text: str) -> Iterator[Span]:
     """The times of a text that have a point. Linear time."""
-    for found in _DOTTED.finditer(text) if "." in text else ():
+    for found in _DOTTED.finditer(text) if _MAYBE.search(text) else ():
         yield Span(*found.span())
 
 
 def with_colons(text: str) -> str:
     """The text with a colon for the point of each of these times, at the same places."""
+    times = [*dotted_times(text)]
+    if not times:
+        return text
     chars = list(text)
-    for time in dotted_times(text):
+    for time in times:
         chars[text.index(".", *time)] = ":"
     return "".join(chars)

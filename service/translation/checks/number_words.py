@@ -7,6 +7,7 @@ matter: `a`, `second` and `十分` need not. The table is ours because the packa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -80,7 +81,7 @@ ABBREVIATED_SCALES = {
     "trillionen": 10**18,
 }
 """The same, after a number of which the value is never meant without them."""
-_WORD = regex.compile(r"quatre-vingts?+(?!\p{Latin})|[A-Za-zÀ-ÖØ-öø-ÿ]++", regex.IGNORECASE)
+_WORD = re.compile(r"(?i:quatre-vingts?+)(?![A-Za-zÀ-ɏ])|[A-Za-zÀ-ÖØ-öø-ÿ]++")
 _AND = frozenset({"and", "et"})
 _LONGEST_WORD = 70
 _ZH_DIGITS = {char: value % 10 for value, char in enumerate("〇一二三四五六七八九零")} | {"两": 2}
@@ -138,7 +139,7 @@ class InDigits(NamedTuple):
 def number_words(text: str) -> Iterator[NumberWords]:
     """The numbers in words of a text, in order of their script. Linear time."""
     yield from _latin(text)
-    for match in _ZH.finditer(text):
+    for match in () if text.isascii() else _ZH.finditer(text):
         yield from _chinese(match.group(), match.start())
 
 
@@ -154,8 +155,10 @@ def _latin(text: str) -> Iterator[NumberWords]:
     start = end = -1
     for match in _WORD.finditer(text):
         word = match.group().lower()
-        is_next = end >= 0 and text[end : match.start()].strip(" -\u00a0") == ""
         value = None if word in SCALES else _value(word)
+        if start < 0 and value is None and word not in SCALES:
+            continue
+        is_next = end >= 0 and text[end : match.start()].strip(" -\u00a0") == ""
         if start >= 0 and not (is_next and (word in SCALES or word in _AND or value is not None)):
             yield NumberWords(start, end, whole + part, is_certain=False)
             start, end, whole, part = -1, -1, 0, 0
@@ -180,6 +183,8 @@ def _value(word: str) -> int | None:
     """The value of a word, also of a German compound such as `dreihundertfünfundzwanzig`."""
     if word in _SIMPLE or len(word) > _LONGEST_WORD:
         return _SIMPLE.get(word)
+    if "und" not in word and "tausend" not in word:
+        return None
     for name in ("tausend", "hundert"):
         head, found, tail = word.partition(name)
         if found:

@@ -7,7 +7,7 @@ A number has all the values that its spelling allows: `1.000` is a thousand or o
 from __future__ import annotations
 
 import math
-from collections import Counter
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -29,16 +29,18 @@ _MOST_DIGITS = 30
 _NUMBER = regex.compile(
     r"(?<![\p{Latin}\d_])(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d++(?:[.,'’\u00a0\u202f]\d++){0,15}+)"
 )
+_RUN, _MARK, _LAST_GROUP = re.compile(r"\d++"), re.compile(r"\D"), re.compile(r"\D(\d+)$")
 _IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
 _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")
 _HEAD = regex.compile(r"\d+(?:\D\d{2,3})*+")
 """What stands before a decimal mark, in Western or Indian groups: 3.5,000 is no number."""
 _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
-    r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+(?!\d)|0\d: \d{2}(?!\d)"
-    r"|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
-    rf"|{SHORT_DATE}"
+    r"(?=\d)(?:\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+(?!\d)"
+    r"|0\d: \d{2}(?!\d)|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
+    rf"|{SHORT_DATE})"
 )
+_MAYBE_PARTED = re.compile(r"\d[./:：-](?: |\d)")
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千]?[万亿]+|[百千])")
 _TO = regex.compile(
     r"(?:\s?[-~～–—至到]\s?|\s(?:to|or|and|bis|oder|und)\s)[^\w\s]?\d{1,4}(?:[.,]\d)?"
@@ -51,6 +53,8 @@ _AND_A_HALF = regex.compile(
     r"(?:and (?:a )?half|et demie?|und eine?n? halbe?n?|einhalb)(?:\s(?P<scale>\p{L}++))?|半",
     regex.IGNORECASE,
 )
+_PARTS = ("half", "halb", "demi", "半", "quarter", "viertel")
+"""What both of these have one of."""
 _HALF = Decimal("0.5")
 _MYRIADS = frozenset("万亿")
 """Unlike 千 these are never a prefix of a unit."""
@@ -143,9 +147,11 @@ def find_numbers(text: str) -> Numbers:
     inside = (match.group()[:_MOST_DIGITS] for match in _IN_WORD.finditer(text))
     possible = {Decimal(word.value) for word in words} | {Decimal(digits) for digits in inside}
     possible.update(possible_values(text))
-    if _PART_OF_HOUR.search(text):
+    has_part = any(map(text.lower().__contains__, _PARTS))
+    if has_part and _PART_OF_HOUR.search(text):
         possible |= _MINUTES | {value - 1 or Decimal(12) for value in possible}
-    if scales := {_scale_of(half) for half in _AND_A_HALF.finditer(text)}:
+    halves = _AND_A_HALF.finditer(text) if has_part else ()
+    if scales := {_scale_of(half) for half in halves}:
         wholes = possible | {Decimal(0), Decimal(1)}
         possible |= {(value + _HALF) * scale for value in wholes for scale in {1, *scales}}
     return Numbers(certain, frozenset(possible | {-value for value in possible}))
@@ -170,11 +176,10 @@ def has_minus(text: str, start: int) -> bool:
 
 def _signed(text: str, start: int, end: int, values: frozenset[Decimal], written: str) -> Number:
     """The number there, with its sign."""
-    negative = frozenset(-value for value in values)
     if has_minus(text, start):
-        return Number(text[start - 1] + written, negative)
-    before = text[max(0, start - _LONGEST_MINUS) : start]
-    values = values | negative if _MAYBE_MINUS.search(before) else values
+        return Number(text[start - 1] + written, frozenset(-value for value in values))
+    if _MAYBE_MINUS.search(text[max(0, start - _LONGEST_MINUS) : start]):
+        values = values.union(-value for value in values)
     return Number(written, values)
 
 
@@ -219,7 +224,8 @@ def _digits(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
     """The numbers in digits, each with its place and values; of dates and times the parts."""
     position = 0
     decades = {one.start(): one for one in _DECADE.finditer(text)} if "世纪" in text else {}
-    parted = {match.start(): match.end() for match in _PARTED.finditer(text)}
+    found = _PARTED.finditer(text) if _MAYBE_PARTED.search(text) else ()
+    parted = {match.start(): match.end() for match in found}
     while match := _NUMBER.search(text, position):
         start, end = match.span()
         if (decade := decades.get(start)) is not None:
@@ -240,7 +246,7 @@ def _digits(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
 
 def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
     is_time = any(colon in text[start:end] for colon in ":：") or text.count(".", start, end) == 1
-    for match in regex.finditer(r"\d++", text, pos=start, endpos=end):
+    for match in _RUN.finditer(text, start, end):
         value = Decimal(match.group())
         if is_time and match.start() > start and not value:
             continue  # 15:00 is 15 Uhr
@@ -284,18 +290,16 @@ def _with_year(values: set[Decimal], text: str, start: int, end: int) -> set[Dec
 def _spelled(written: str) -> Iterator[Decimal]:
     """The possible values of a number: its marks group thousands, or the last is decimal."""
     written = written[:_MOST_DIGITS]
-    digits = regex.sub(r"\D", "", written)
-    marks = Counter(char for char in written if not char.isdigit())
-    if not marks:
-        yield Decimal(digits)
+    if written.isdecimal():
+        yield Decimal(written)
         return
     if _GROUPED.fullmatch(written):
-        yield Decimal(digits)
-    last = regex.search(r"\D(\d+)$", written)
-    if last is not None and marks[written[last.start()]] == 1:
+        yield Decimal(_MARK.sub("", written))
+    last = _LAST_GROUP.search(written)
+    if last is not None and written.count(written[last.start()]) == 1:
         head = written[: last.start()]
         if _HEAD.fullmatch(head):
-            yield Decimal(regex.sub(r"\D", "", head) + f".{last[1]}").normalize()
+            yield Decimal(f"{_MARK.sub('', head)}.{last[1]}").normalize()
 
 
 def _scale_after(text: str, end: int) -> _Scale | None:

@@ -36,13 +36,15 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], Decimal]], 
         lambda one: Decimal(SCALES[one["scale"].lower()]) / 2,
     ),
 )
-_MAYBE = re.compile("[成折块元半]|[千万]分之|[几数][十百千]?[万亿]|[Hh][Aa][Ll][FfBb]")
-"""Every rule has one of these."""
+_MAYBE = re.compile("[成折块元半]|[千万]分之|[几数][十百千]?[万亿]")
+"""Every Chinese rule has one of these."""
 
 
 def possible_values(text: str) -> Iterator[Decimal]:
     """Those of a text in simplified characters. Linear time."""
-    for pattern, value in _RULES if _MAYBE.search(text) else ():
+    has_chinese = not text.isascii() and _MAYBE.search(text) is not None
+    has_half = has_chinese or "half" in (small := text.lower()) or "halb" in small
+    for pattern, value in _RULES if has_half else ():
         yield from (value(one).normalize() for one in pattern.finditer(text))
 
 

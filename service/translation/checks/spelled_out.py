@@ -82,8 +82,11 @@ def in_digits(text: str) -> Respelled:
     source, text = text, to_simplified(text)
     spelled_out = [*find_spelled_out(text, "en"), *find_spelled_out(text, "de")]
     halves = chain.from_iterable(find_halves(text, language) for language in ("en", "de", "zh"))
-    chinese = *find_mixed(text), *find_more_than(text), *find_decimals(text), *find_years(text)
+    in_chinese = () if text.isascii() else (find_mixed, find_more_than, find_decimals, find_years)
+    chinese = chain.from_iterable(find(text) for find in in_chinese)
     found = disjoint([*spelled_out, *halves, *chinese])
+    if not found:
+        return Respelled(text, source, (), (), ())
     parts, starts, ends = [], [], []
     shift = last = 0
     for start, end, digits in found:
