@@ -53,6 +53,8 @@ class Tokenizer:
             language: self._source.encode_literally(text)
             for language, text in self._config.prefixes.items()
         }
+        self._frames: dict[tuple[str, str | None], tuple[list[int], ...]] = {}
+        """Of each pair of languages."""
         for piece in reserved_pieces(self._config.reserved):
             if not all(side.has_text(piece) for side in sides.values()):
                 raise TokenizerError(
@@ -114,14 +116,29 @@ class Tokenizer:
         normalisation.
         """
         (ids,) = self._source.encode([self._cleaned(text)])
+        before, behind = self._frame(target_language, source_language)
+        return [*before, *ids, *behind]
+
+    def _frame(self, target_language: str, source_language: str | None) -> tuple[list[int], ...]:
+        """The ids of a source sentence before its text, and those behind."""
+        pair = target_language, source_language
+        if (frame := self._frames.get(pair)) is None:
+            frame = self._frames[pair] = self._make_frame(*pair)
+        return frame
+
+    def _make_frame(
+        self, target_language: str, source_language: str | None
+    ) -> tuple[list[int], ...]:
         parts = {
-            "text": ids,
             "eos": [self._source.eos_id],
             "source_tag": self._tags(self._source, source_language),
             "target_tag": self._tags(self._source, target_language),
             "prefix": self._prefixes.get(target_language, []),
         }
-        return [token for part in self._config.source_layout for token in parts[part]]
+        layout = self._config.source_layout
+        place = layout.index("text")
+        sides = layout[:place], layout[place + 1 :]
+        return tuple([token for part in side for token in parts[part]] for side in sides)
 
     def source_spans(
         self, text: str, target_language: str, source_language: str | None = None
@@ -131,14 +148,9 @@ class Tokenizer:
         chars = char_spans(text, is_cleaned=self._config.normalization == "nfc")
         (ids,) = self._source.encode([cleaned])
         is_byte = [token in self._source.raw_bytes for token in ids]
-        parts = {
-            "text": token_spans(cleaned, self._source.offsets(cleaned), chars, is_byte),
-            "eos": [NOWHERE],
-            "source_tag": [NOWHERE for _ in self._tags(self._source, source_language)],
-            "target_tag": [NOWHERE for _ in self._tags(self._source, target_language)],
-            "prefix": [NOWHERE for _ in self._prefixes.get(target_language, [])],
-        }
-        return [span for part in self._config.source_layout for span in parts[part]]
+        spans = token_spans(cleaned, self._source.offsets(cleaned), chars, is_byte)
+        before, behind = self._frame(target_language, source_language)
+        return [NOWHERE for _ in before] + spans + [NOWHERE for _ in behind]
 
     def target_start(self, target_language: str) -> list[int]:
         """Target ids that every translation into this language begins with."""
