@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from model.decoding.sentence_limits import SentenceLimits
 from model.text.spans import Span
 from service.translation.checks.spelled_out import has_spoken_numbers
@@ -125,7 +127,7 @@ class Preparation:
         if (carriers := entry.carriers) is None:
             return entry
         source = dataclasses.replace(entry.source, prefix=prefixes.of(number, sentence, carriers))
-        return dataclasses.replace(entry, source=source)
+        return structs.replace(entry, source=source)
 
     def _given_prefixes(self) -> Prefixes | None:
         """None: no translation has a required beginning."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from model.decoding.sentence import SourceSentence
 from service.translation.checks.number_words import HAS_NUMBERS
@@ -54,8 +55,7 @@ LastStage = Emphasis | CapitalWord | Slashes | Spelled | Notation | RareCapitals
 """What `Entrance.last_stages` gives."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A sentence on its way through the network: `text` as the network reads it, and the stages
     that it entered. `is_title`: it is translated once more, in small letters."""
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, Union
+
+import msgspec
 
 from model.text.spans import Span
 from service.translation.language.line_marks import line_sign
@@ -43,8 +44,7 @@ class _Place(NamedTuple):
         return _Place(start, end, begins, self.ends and (outer.ends or end < outer.end))
 
 
-@dataclass(frozen=True, eq=False)
-class Sentence:
+class Sentence(msgspec.Struct, frozen=True, eq=False):
     """A sentence of a flow, with a MARK for each string of `kept`.
 
     `tags` are the tags inside, and `tag_items` what is written for each; `kept_items` is what is
@@ -57,8 +57,8 @@ class Sentence:
     kept: Sequence[Kept] = ()
     tags: Sequence[SentenceTag] = ()
     tag_items: Sequence[Sequence[Item]] = ()
-    kept_items: Mapping[int, Sequence[Item]] = field(default_factory=dict)
-    escapes: Mapping[str, TextPart] = field(default_factory=dict)
+    kept_items: Mapping[int, Sequence[Item]] = {}
+    escapes: Mapping[str, TextPart] = {}
     is_in_capitals: bool = False
     is_plain: bool = False
     begins: bool = True

@@ -15,6 +15,8 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import structs
+
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.text.words import words
@@ -316,7 +318,7 @@ def _again(
         left = left.replace(spelling, "")
     if not (HAS_NUMBERS.search(left) or any(occurs(kept.text, left) for kept in sentence.kept)):
         source = dataclasses.replace(again.source, options=first.source.options)
-        yield dataclasses.replace(again, source=source)
+        yield structs.replace(again, source=source)
 
 
 def _locate(prefix: str, language: str, num_sentences: int) -> _Place:
