@@ -27,8 +27,11 @@ from service.translation.language.line_marks import NUMERAL
 from service.translation.language.segmentation import (
     Piece,
     cut_text,
+    is_numeral,
     is_one_sentence,
     is_spaced,
+    sentences_of,
+    spaced_gap,
 )
 from service.translation.language.widths import FULL_WIDTH, in_half_width
 from service.translation.markup.coded_flow import coded_flows
@@ -45,7 +48,8 @@ from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.emphasis import is_acronym
 from service.translation.sentence.entering import Entrance, Entry
 from service.translation.sentence.odd_words import has_odd_words
-from service.translation.sentence.parsed_text import FlowCutter, ParsedText, Sentence
+from service.translation.sentence.ordinals import enter_ordinals
+from service.translation.sentence.parsed_text import FlowCutter, Item, ParsedText, Sentence
 from service.translation.sentence.rare_capitals import without_rare_capitals
 from service.translation.sentence.umlauts import enter_umlauts
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
@@ -153,6 +157,8 @@ class Preparation:
         if (whole := self._whole(text)) is not None:
             return ParsedText([whole])
         joins_lines = work.job.split_sentences is not True
+        if not joins_lines and (several := self._several(text)):
+            return ParsedText(several)
         flow = text_flow(text, self._find_kept, joins_lines, is_spaced(work.source))
         return ParsedText(self._cutter.items([flow]))
 
@@ -181,10 +187,35 @@ class Preparation:
             return Sentence(text) if self._fits_with_stages(text) else None
         if len(self._encoder.ids(text)) > self._limits.max_source_tokens:
             return None
-        return Sentence(text, is_plain=not self.work.is_traditional)
+        has_ordinals = not is_usual and enter_ordinals(text, (source, self.work.target)) is not None
+        return Sentence(text, is_plain=not (self.work.is_traditional or has_ordinals))
+
+    def _several(self, text: str) -> list[Item]:
+        """The text as several such sentences, and one space or nothing behind each; empty for
+        texts for which this is not sure."""
+        if len(text) > _MOST_PLAIN or self._keep is not None or self.work.reads_traditional:
+            return []
+        source, target = self.work.source, self.work.target
+        space = " " if is_spaced(source) else ""
+        texts = [piece.removesuffix(space) for piece in sentences_of(text, source)]
+        if len(texts) < 2 or space.join(texts) != text or any(map(is_numeral, texts)):
+            return []
+        if not (all(map(self._usual.fullmatch, texts)) or self._is_bare(text)):
+            return []
+        gap = spaced_gap(space, source, target)
+        items: list[Item] = []
+        for part in texts:
+            if (sentence := self._whole(part)) is None:
+                return []
+            items += [gap, sentence] if items else [sentence]
+        return items
 
     def _is_bare_sentence(self, text: str) -> bool:
         """Whether the text is one sentence without anything that is kept or marked."""
+        return self._is_bare(text) and is_one_sentence(text, self.work.source)
+
+    def _is_bare(self, text: str) -> bool:
+        """Whether nothing of the text is kept or marked, and it is not in capitals."""
         source = self.work.source
         return (
             not has_kept(text)
@@ -194,7 +225,6 @@ class Preparation:
             and not (self._is_translated and self._is_translated(text))
             and next(self._quoted(text), None) is None
             and next(find_unspelled(text, self.tokenizer, source), None) is None
-            and is_one_sentence(text, source)
             and not is_in_capitals(text)
         )
 

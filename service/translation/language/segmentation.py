@@ -89,6 +89,18 @@ def cut_text(
     return list(_merge(cutter.cut(text)))
 
 
+def sentences_of(line: str, language: str) -> Iterator[str]:
+    """Cut a line without emoji. Joined, the sentences, with the white space behind them, are the
+    line."""
+    for part in parts(line):
+        yield from _segment(part, language)
+
+
+def is_numeral(sentence: str) -> bool:
+    """Whether what stands alone between sentences is that of an entry of a list."""
+    return _NUMERAL.fullmatch(sentence) is not None
+
+
 def is_one_sentence(text: str, language: str) -> bool:
     """Whether `cut_text` leaves a text that fits whole. Of texts with spaces at an end, False."""
     return (
@@ -169,14 +181,13 @@ class _Cutter:
         """Whether a sentence of a stretch is not translated."""
         if not (has_letters(sentence) and self.is_translatable(sentence)):
             return True
-        return len(sentence) < len(stretch) and _NUMERAL.fullmatch(sentence.strip()) is not None
+        return len(sentence) < len(stretch) and is_numeral(sentence.strip())
 
     def _sentences(self, stretch: str) -> Iterator[str]:
         if not self.is_split:
             yield stretch
             return
-        for part in parts(stretch):
-            yield from _segment(part, self.language)
+        yield from sentences_of(stretch, self.language)
 
     def _split(self, sentence: str) -> Iterator[Piece]:
         parts_of_it = [*split_to_fit(sentence, self.max_tokens, self.count_tokens)]

@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from model.decoding.options import DecodingOptions
@@ -75,7 +75,39 @@ TEXTS = st.one_of(
     st.lists(PARTS, max_size=10).map(" ".join),
     strange_texts,
 )
-PAIRS = st.sampled_from([("en", "de"), ("de", "en")])
+PAIRS = st.sampled_from([("en", "de"), ("de", "en"), ("zh", "en"), ("en", "zh")])
+SENTENCES = [
+    *(
+        "老人去了海边。",
+        "你好吗？",
+        "第120号房间在这里。",
+        "他买了2.5公斤米。",
+        "他说：“好。”",
+        "一、你好。",
+    ),
+    *("He went home.", "Why?", "See fig. 5.", "A.", "It costs 5 dollars.", "the house", "Yes! No!"),
+    *(
+        "Er ging heim.",
+        "Am 3. Mai.",
+        "Das kostet z. B. viel.",
+        "Ja",
+        "OK.",
+        "(Nein.)",
+        "5",
+        "3 Uhr.",
+    ),
+    *(
+        "[NAME] ist da.",
+        "*Wichtig*.",
+        "Siehe 4.2.",
+        "我们 用 Debian 吧。",
+        "是，是！",
+        "SAVE IT NOW.",
+    ),
+]
+OF_SENTENCES = st.tuples(
+    st.sampled_from(["", " ", "  ", "\n"]), st.lists(st.sampled_from(SENTENCES), max_size=4)
+).map(lambda drawn: drawn[0].join(drawn[1]))
 OF_FEW_PARTS = st.lists(PARTS, min_size=1, max_size=3).flatmap(
     lambda parts: st.lists(st.sampled_from(parts), max_size=24).map(" ".join)
 )
@@ -108,13 +140,15 @@ def prepared(
     glossary = Glossary(TERMS) if has_terms else None
     job = TranslationJob([text], *pair, glossary=glossary, **fields)
     work = ModelJob(job, [text], [0], *pair, DecodingOptions())
-    (parsed,), entries = Preparation(TOKENIZERS[reserved], limits, work).prepare()
+    tokenizer = tokenizer_of(reserved, "zh-en" if "zh" in pair else "en-de")
+    (parsed,), entries = Preparation(tokenizer, limits, work).prepare()
     return parsed, entries
 
 
 def described(sentence: Sentence) -> tuple[object, ...]:
     lists = sentence.kept, sentence.tags, sentence.tag_items
-    return (sentence.text, *map(list, lists), sentence.escapes, sentence.is_in_capitals)
+    ends = sentence.begins, sentence.ends
+    return (sentence.text, *map(list, lists), sentence.escapes, sentence.is_in_capitals, *ends)
 
 
 def to_itself(text: str) -> Draft:
@@ -340,7 +374,8 @@ def test_case_changes_case_only(enter: type[Stage], text: str) -> None:
 
 
 @settings(deadline=None)
-@given(TEXTS, st.sampled_from([True, False, "nonewlines"]), st.booleans(), PAIRS)
+@example(text="他买了第120号。", split=True, has_terms=False, pair=("zh", "en"))
+@given(TEXTS | OF_SENTENCES, st.sampled_from([True, False, "nonewlines"]), st.booleans(), PAIRS)
 def test_a_text_that_looks_whole_is_what_the_whole_way_makes_of_it(
     text: str, split: bool, has_terms: bool, pair: tuple[str, str]
 ) -> None:
@@ -348,11 +383,15 @@ def test_a_text_that_looks_whole_is_what_the_whole_way_makes_of_it(
     looked, entries = prepared(text, split_sentences=split, has_terms=has_terms, pair=pair)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Preparation, "_whole", lambda *_: None)
+        patch.setattr(Preparation, "_several", lambda *_: [])
         cut, others = prepared(text, split_sentences=split, has_terms=has_terms, pair=pair)
     assert looked.gaps == cut.gaps
     assert list(map(described, looked.sentences)) == list(map(described, cut.sentences))
     assert [one.source for one in entries] == [one.source for one in others]
     assert [one.text for one in entries] == [one.text for one in others]
+    assert [[*map(type, one.stages)] for one in entries] == [
+        [*map(type, one.stages)] for one in others
+    ]
 
 
 @pytest.mark.parametrize(
