@@ -60,7 +60,8 @@ class SecondTranslation:
         """The sentence of this number as it enters again, whose first translation has these faults;
         None if it need not or cannot. What a stream sends as it comes stays."""
         if first.is_title and not faults:
-            return self._entrance.enter_title(first)
+            title = self._entrance.enter_title(first)
+            return title if len(title.source.ids) <= self._most_tokens else None
         was_sent = first.source.is_streamed and first.is_plain and sentence.is_bare
         if not faults or was_sent:
             return None
