@@ -196,21 +196,26 @@ class Assembly:
         best = hypotheses[0]
         best_links: Sequence[AlignmentLink] = ()
         for hypothesis in hypotheses:
-            target = self._tokenizer.decode(hypothesis.ids)
+            target = self._written(sentence, hypothesis)
             links: Sequence[AlignmentLink] = ()
             if hypothesis is not best:
                 links = self._moved(best, best_links, hypothesis) if best_links else ()
             elif best.attention is not None:
                 links = best_links = self._links(entry.text, target, best)
-            if target[:1].islower() and sentence.begins and self.sets_first_letters:
-                target = with_first_capital(target, sentence.text)
             is_lost = not target.strip() or (bool(sentence.kept) and entry.carriers is None)
             draft = Draft(target, links)
             yield None if is_lost else leave(entry.stages, draft) if entry.stages else draft
 
+    def _written(self, sentence: Sentence, hypothesis: Hypothesis) -> str:
+        """What the network wrote, with the first letter that the sentence needs."""
+        target = self._tokenizer.decode(hypothesis.ids)
+        if target[:1].islower() and sentence.begins and self.sets_first_letters:
+            return with_first_capital(target, sentence.text)
+        return target
+
     def _completed(self, sentence: Sentence, entry: Entry, best: Hypothesis) -> Draft:
         """The translation with each kept string once; the sentence itself if that is empty."""
-        target = self._tokenizer.decode(best.ids)
+        target = self._written(sentence, best)
         if not target.strip():
             return _untranslated(sentence)
         completed = entry.carriers.completed(target) if entry.carriers else target

@@ -229,6 +229,14 @@ def test_a_string_that_the_model_loses_is_put_back(
     assert [found.count(string) for string in kept] == [1] * len(kept)
 
 
+@pytest.mark.parametrize("carrier", ["40713", "", "40713 40713"])
+def test_a_sentence_begins_with_a_capital_whatever_it_lost(
+    client: TestClient, runner: FakeRunner, carrier: str
+) -> None:
+    runner.garbled = {"OPEN": "open", "40713": carrier}
+    assert by_json(client, q="Open {name} now.")["translatedText"].startswith("Open ")
+
+
 @pytest.mark.parametrize("empty", ["", " "])
 def test_no_sentence_becomes_empty(client: TestClient, runner: FakeRunner, empty: str) -> None:
     runner.garbled = {"OF": empty}
