@@ -40,10 +40,12 @@ class Device:
 def test_a_step_finds_each_sentence_and_computes_no_more_than_it_must(
     is_padded: bool, seed: int
 ) -> None:
+    """Freed places name no other slot and row than 0. Newcomers may take a part of what others
+    left before a step."""
     rng = random.Random(seed)
     allocator = CompactSlotAllocator(is_padded=is_padded)
     device, beams = Device(allocator), dict[int, int]()
-    for handle in range(300):
+    for handle in range(600):
         beams[handle] = rng.choice([1, 1, 4, 8])
         device.add(handle, beams[handle])
         if rng.random() < 0.5:
@@ -51,9 +53,12 @@ def test_a_step_finds_each_sentence_and_computes_no_more_than_it_must(
             allocator.remove(gone)
             for one in gone:
                 del beams[one]
+        if rng.random() < 0.5:
+            continue
         device.compact()
         handles = allocator.handles
-        by_slot, slots, row_beams, members, rows = allocator.view(handles).columns
+        view = allocator.view(handles)
+        by_slot, slots, row_beams, members, rows = view.columns
         size = padded if is_padded else int
         assert size(len(members)) == size(len(beams))
         assert size(len(rows)) == size(sum(beams.values()))
@@ -69,6 +74,23 @@ def test_a_step_finds_each_sentence_and_computes_no_more_than_it_must(
             assert set(by_slot[slot, beam_size:].tolist()) <= {own[0]}
             assert np.array_equal(slots[own], [slot] * beam_size)
             assert row_beams[own].tolist() == list(range(beam_size))
+            assert view.groups[slot] == own
+        owned = [row for group in view.groups for row in group]
+        assert view.rows == rows.tolist()
+        assert not by_slot[[one < 0 for one in handles]].any()
+        assert not np.delete([slots, row_beams], owned, axis=1).any()
+
+
+def test_a_step_of_a_part_or_over_freed_places_is_refused() -> None:
+    allocator = CompactSlotAllocator()
+    for handle in range(4):
+        allocator.add(handle, 2)
+    with pytest.raises(ValueError, match="all running sentences"):
+        allocator.view([0, 1, 2])
+    allocator.remove([1])
+    allocator.add(4, 1)
+    with pytest.raises(ValueError, match="must be filled"):
+        allocator.view(allocator.handles)
 
 
 def test_what_is_padded_anyway_stays_where_it_is() -> None:
