@@ -87,12 +87,15 @@ def test_details_are_of_the_sentence_as_it_reads(client: TestClient) -> None:
         assert words in [("Open", "OPEN"), ("{name}", "{name}"), ("go", "GO"), ("&", "&")]
 
 
-def test_alternatives_are_whole_too(client: TestClient, runner: FakeRunner) -> None:
-    answer = by_json(client, q="one {a}. two", alternatives=1)
-    assert answer == {"translatedText": "ONE {a}. TWO", "alternatives": ["ONE {a}.* TWO*"]}
+@EVERY_WAY
+def test_alternatives_are_whole_too(client: TestClient, runner: FakeRunner, post: Post) -> None:
+    answer = post(client, q="one {a}. two", alternatives=1)
+    assert answer["translatedText"] == "ONE {a}. TWO"
+    assert answer["alternatives"] == ["ONE {a}.* TWO*"]
     runner.garbled = {"40713.*": ".*"}
-    answer = by_json(client, q="six {a}. two", alternatives=1)
-    assert answer == {"translatedText": "SIX {a}. TWO", "alternatives": ["SIX {a}. TWO*"]}
+    answer = post(client, q="six {a}. two", alternatives=1)
+    assert answer["translatedText"] == "SIX {a}. TWO"
+    assert answer["alternatives"] == ["SIX {a}. TWO*"]
 
 
 def test_a_sentence_in_capitals_is_translated_in_small_letters(
