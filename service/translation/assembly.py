@@ -347,7 +347,7 @@ def _doubts(result: SentenceResult) -> float:
 def _title_doubts(result: SentenceResult) -> tuple[float, float]:
     """The faults of a translation, and how unsure the network is of it."""
     log_probs = result.log_probs
-    return result.faults, -sum(log_probs) / max(1, len(log_probs))
+    return result.faults, -sum(log_probs) / len(log_probs)
 
 
 def _without_likes(texts: Iterable[str]) -> Iterable[str]:
