@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.decoding.sentence_limits import SentenceLimits
-from model.text.tokenizer import Tokenizer
-from model.text.tokenizer_config import TokenizerConfig
 from service.translation import second_translation
+from service.translation.glossary import Glossary, GlossaryEntry
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.markup.flow import MARK, Kept
 from service.translation.preparation import Preparation
 from service.translation.second_translation import num_parted
+from service.translation.sentence.entering import Entry
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.stages import Draft
+from tests.service.translation.sentence.test_stages import tokenizer_of
 
-FILE = Path("checkpoints/zh-en/sentencepiece.model")
-TOKENIZER = Tokenizer(FILE, FILE, TokenizerConfig(FILE.name, FILE.name, reserved=16))
+OPTIONS = DecodingOptions()
+LIMITS = SentenceLimits(40, 60, 8)
 
 
 def sentence(text: str, *kept: str) -> Sentence:
@@ -63,24 +65,109 @@ def test_a_number_is_carried_with_its_sign(text: str, kept: list[str], carried: 
     assert [amount.new for amount in amounts] == carried
 
 
-@pytest.mark.parametrize("most", [LEAST_SOURCE_TOKENS, 40])
+def entries_of(
+    text: str,
+    faults: float,
+    options: DecodingOptions = OPTIONS,
+    limits: SentenceLimits = LIMITS,
+    *,
+    pair: tuple[str, str] = ("en", "zh"),
+    reserved: int = 16,
+    is_streamed: bool = False,
+    **fields: Any,
+) -> tuple[Entry, Entry | None]:
+    """A sentence as it enters for the first time and again, if its translation has these faults."""
+    work = ModelJob(TranslationJob([text], *pair, **fields), [text], [0], *pair, options)
+    preparation = Preparation(tokenizer_of(reserved, "zh-en"), limits, work)
+    (parsed,), (first,) = preparation.prepare()
+    source = dataclasses.replace(first.source, is_streamed=is_streamed)
+    first = dataclasses.replace(first, source=source)
+    again = preparation.second_translation.entry(0, parsed.sentences[0], first, faults)
+    return first, again
+
+
+TITLE = "Boston Australia Japan Tom Mary Sunday"
+
+
 @pytest.mark.parametrize(
     ("text", "faults"),
     [
-        ("Boston Australia Japan Tom Mary Sunday", 0),
-        ("It is 7 or 8 or 9 or 1 or 2.", 2),
-        ("See {name}, {street} and {number} 7.", math.inf),
+        (TITLE, 0),
+        ("It is 7 or 8 or 9 or 1.", 2),
+        ("See {name}, {street} and 7.", math.inf),
     ],
 )
-def test_what_enters_again_fits_the_network(text: str, faults: float, most: int) -> None:
+def test_what_enters_again_fits_the_network(text: str, faults: float) -> None:
     """Words in small letters have more tokens."""
-    job = TranslationJob([text], "en", "zh")
-    work = ModelJob(job, [text], [0], "en", "zh", DecodingOptions())
-    preparation = Preparation(TOKENIZER, SentenceLimits(most, 60, 8), work)
-    (parsed,), entries = preparation.prepare()
-    again = [
-        preparation.second_translation.entry(number, one, entry, faults)
-        for number, (one, entry) in enumerate(zip(parsed.sentences, entries, strict=True))
-    ]
-    assert all(entry is None or len(entry.source.ids) <= most for entry in again)
-    assert any(again) or most < 40
+    _, again = entries_of(text, faults)
+    assert again is not None
+    size = len(again.source.ids)
+    for most in range(LEAST_SOURCE_TOKENS, size + 2):
+        _, again = entries_of(text, faults, limits=SentenceLimits(most, 60, 8))
+        assert (again is not None) is (size <= most)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4, 12])
+@pytest.mark.parametrize("max_beam_size", [4, 16])
+@pytest.mark.parametrize("is_sampling", [True, False])
+def test_what_enters_again_is_searched_for_with_a_beam(
+    beam_size: int, max_beam_size: int, is_sampling: bool
+) -> None:
+    """Of eight, or as wide as it was asked for or as fits."""
+    beam_size = 1 if is_sampling else min(beam_size, max_beam_size)
+    options = DecodingOptions(beam_size=beam_size, sampling=is_sampling, top_k=3)
+    first, again = entries_of("I have 7 dogs.", 2, options, SentenceLimits(40, 60, max_beam_size))
+    assert again is not None
+    width = max(beam_size, min(8, max_beam_size))
+    assert again.source == dataclasses.replace(
+        first.source,
+        ids=tokenizer_of(16, "zh-en").encode_source(again.text, "zh", "en"),
+        options=DecodingOptions(beam_size=width, n_best=width, top_k=3),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "faults", "is_again"),
+    [
+        ("I have 7 dogs.", 2, False),
+        ("I have {name} and 7 dogs.", 2, True),
+        ("I have approx. 7 dogs.", 2, True),
+        ("I have {name} and 7 dogs.", 0, False),
+        (TITLE, 0, True),
+    ],
+)
+def test_what_a_stream_sent_as_it_came_does_not_enter_again(
+    text: str, faults: float, is_again: bool
+) -> None:
+    first, again = entries_of(text, faults, is_streamed=True)
+    assert first.source.is_streamed
+    assert (again is not None) is is_again
+    assert again is None or not again.source.is_streamed
+
+
+@pytest.mark.parametrize(
+    ("pair", "text", "shown"),
+    [
+        (("en", "zh"), "Windows 11 has 7 windows.", ["视窗11", "7"]),
+        (("en", "zh"), "Windows 7 has 11 {name}s.", ["7", "11", "{name}"]),
+        (("en", "zh"), "7 Windows 11.", ["7", "视窗11"]),
+        (("en", "zh"), "Open Door", ["开门"]),
+        (("zh", "en"), "我用theNode写7个。", ["theNode", "7"]),
+    ],
+)
+def test_numbers_terms_and_latin_words_are_carried_each_once(
+    pair: tuple[str, str], text: str, shown: list[str]
+) -> None:
+    terms = ("Windows 11", "视窗11"), ("Open Door", "开门")
+    glossary = Glossary([GlossaryEntry(*term) for term in terms])
+    _, again = entries_of(text, 2, pair=pair, glossary=glossary)
+    assert again is not None
+    assert again.carriers is not None
+    assert again.carriers.shown == shown
+
+
+@pytest.mark.parametrize("faults", [2, math.inf])
+def test_a_model_without_placeholders_of_its_own_carries_what_is_kept(faults: float) -> None:
+    _, again = entries_of("I have {name} and 7 dogs.", faults, reserved=0)
+    assert (again is not None) is (faults == math.inf)
+    assert again is None or (again.carriers and again.carriers.shown == ["{name}"])
