@@ -262,6 +262,6 @@ async def test_any_mix_is_answered_rightly_and_nothing_is_left_in_any_worker(
                 assert texts_of([outcome]) == [text.upper()]
         await emptied(engine)
         assert all(runner.num_free_slots == runner.max_slots for runner in runners)
-        assert {worker.load for worker in engine._workers} == {0}
+        assert {(worker.load, len(worker._open)) for worker in engine._workers} == {(0, 0)}
         assert not engine._shared._tasks
         assert num_restarts(metrics) == 0
