@@ -122,6 +122,16 @@ def test_of_two_translations_of_a_title_the_surer_counts(log_prob: float, expect
 
 
 @pytest.mark.parametrize(
+    ("prefixes", "expected"), [((), "Hunde bellen."), (("hunde",), "hunde bellen.")]
+)
+def test_the_first_letter_of_a_beginning_that_was_given_stays(
+    prefixes: tuple[str, ...], expected: str
+) -> None:
+    (result,) = assembly_of("Dogs bark.", prefixes=prefixes).read([outcome("hunde bellen.")])
+    assert result.text == expected
+
+
+@pytest.mark.parametrize(
     ("pair", "text", "translation", "lost", "faults"),
     [
         ("en-de", "7 dogs", "7 Hunde", [], 0),
