@@ -134,8 +134,9 @@ class Translator:
     async def _read_streamed(
         self, assembly: Assembly, number: int, outcome: SentenceOutcome
     ) -> None:
-        size, ticket = len(assembly.sentences[number].text), assembly.work.job.ticket
-        await text_work(size, lambda: assembly.read_one(number, outcome), ticket)
+        size, work = len(assembly.sentences[number].text), assembly.work
+        read = functools.partial(assembly.read_one, number, outcome)
+        await text_work(size * work.options.n_best, read, work.job.ticket)
         if assembly.again:
             await self._mend(assembly, [outcome])
 
@@ -145,5 +146,5 @@ class Translator:
         ticket = assembly.work.job.ticket.admitted(sum(outcome.work for outcome in outcomes))
         sources = [entry.source for entry in assembly.again.values()]
         again = await self.engine.translate(sources, ticket)
-        size = sum(len(entry.text) for entry in assembly.again.values())
+        size = sum(len(one.text) * one.source.options.n_best for one in assembly.again.values())
         await text_work(size, lambda: assembly.read_again(again), ticket)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from typing import Any, cast
 
 import pytest
 
 from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
 from model.decoding.sentence_limits import SentenceLimits
+from service.engine.sentence_engine import SentenceEngine, Update
+from service.engine.sentence_task import SentenceOutcome
 from service.engine.ticket import Ticket
 from service.errors import DeadlineExceeded
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.preparation import Preparation
+from service.translation.study.inspection import InspectedModel
 from service.translation.text_work import Unwanted, raise_if_unwanted, text_work
-from tests.service.fakes import FakeTokenizer
+from service.translation.translator import TranslationModel, Translator
+from tests.service.fakes import FAKE_CONFIG, FakeTokenizer, fake_attention, fake_search
+from tests.service.translation.sentence.test_stages import tokenizer_of
+from tests.service.translation.test_assembly import outcome
 
 LONG = 5_000
 
@@ -87,3 +95,66 @@ async def test_texts_are_prepared_no_further_when_the_client_has_left(texts: lis
     endless = Work(lambda: prepare() and None)
     await cancelled(endless)
     assert await asyncio.to_thread(endless.was_ended.wait, 60)
+
+
+class ScriptedEngine:
+    """Gives each sentence as many hypotheses as it asks for."""
+
+    max_target_tokens, max_beam_size = 60, 16
+
+    async def translate(
+        self, sentences: Sequence[SourceSentence], _: Ticket
+    ) -> list[SentenceOutcome]:
+        return [outcome(*["Hunde und Katzen."] * one.options.n_best) for one in sentences]
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, sentences: Sequence[SourceSentence], ticket: Ticket
+    ) -> AsyncGenerator[AsyncIterator[Update]]:
+        outcomes = await self.translate(sentences, ticket)
+
+        async def updates() -> AsyncIterator[Update]:
+            for index, one in enumerate(outcomes):
+                yield Update(index, outcome=one)
+
+        yield updates()
+
+
+def noting(method: Callable[..., Any], threads: list[int]) -> Callable[..., Any]:
+    """The method, which notes the thread that calls it."""
+
+    def noted(*arguments: Any) -> Any:
+        threads.append(threading.get_ident())
+        return method(*arguments)
+
+    return noted
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+@pytest.mark.parametrize("n_best", [1, 16])
+async def test_many_hypotheses_of_a_short_text_are_read_in_another_thread(
+    is_streamed: bool, n_best: int
+) -> None:
+    """Those of a second translation are eight or more."""
+    translator = Translator(
+        TranslationModel(
+            *("model", [("en", "de")], {}, DecodingOptions(), tokenizer_of(16), 40),
+            InspectedModel(FAKE_CONFIG, fake_attention, fake_search),
+            {},
+        ),
+        cast(SentenceEngine, ScriptedEngine()),
+    )
+    text = "I have 7 dogs and 8 cats in the garden behind the house, and nobody likes them."
+    options = DecodingOptions(beam_size=n_best, n_best=n_best)
+    work = ModelJob(TranslationJob([text], "en", "de"), [text], [0], "en", "de", options)
+    assembly = translator.prepare(work)
+    first, again = list[int](), list[int]()
+    for name, threads in (("read_one", first), ("read_again", again)):
+        setattr(assembly, name, noting(getattr(assembly, name), threads))
+    if is_streamed:
+        async with translator.stream(assembly) as pieces:
+            assert [piece async for piece in pieces]
+    else:
+        assert await translator.translate(assembly)
+    own = threading.get_ident()
+    assert [one == own for one in (*first, *again)] == [n_best == 1, False]
