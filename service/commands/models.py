@@ -143,8 +143,7 @@ def rm(context: click.Context, names: tuple[str, ...], models_dir: Path | None) 
     """Remove models. A server that has one loaded serves it until it stops or leaves."""
     store = _store(_settings(context, models_dir))
     for name in names:
-        model = store.remove(name)
-        click.echo(f"removed: {name}, {shown_bytes(model.num_bytes)}")
+        click.echo(f"removed: {name}, {shown_bytes(store.remove(name))}")
 
 
 @models.command()

@@ -86,20 +86,14 @@ class ModelStore:
         models: dict[str, StoredModel] = {}
         faults: dict[str, str] = {}
         for entry in sorted(self.directory.iterdir()):
-            if entry.name.startswith(".") or not (entry / SUMS_FILE).is_file():
+            if entry.name.startswith("."):
                 continue
             try:
-                models[entry.name] = self._read(entry)
+                if entry.is_dir() and _stamp(entry / SUMS_FILE):
+                    models[entry.name] = self._read(entry)
             except (CheckpointError, OSError) as error:
                 faults[entry.name] = str(error)
         return StoreContents(models, faults)
-
-    def find(self, name: str) -> StoredModel:
-        """Raises StoreError."""
-        for model in self.models() if self.directory.is_dir() else ():
-            if model.name == name:
-                return model
-        raise StoreError(f"there is no model {name} in {self.directory}")
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -162,19 +156,23 @@ class ModelStore:
                 f"{owner or 'this machine'}; `dragoman models pull --replace` replaces it"
             )
 
-    def remove(self, name: str) -> StoredModel:
-        """Remove a model with its version; of a link to a directory elsewhere only the link. Raises
-        StoreError or OSError."""
+    def remove(self, name: str) -> int:
+        """Remove a model with its version, also one that cannot be served; of a link to a directory
+        elsewhere only the link -> its bytes. Raises StoreError or OSError."""
         with self._alone():
-            model = self.find(name)
+            models, faults = self.contents()
+            if name not in {*models, *faults}:
+                raise StoreError(f"there is no model {name} in {self.directory}")
             link = self.directory / name
-            is_own = not link.is_symlink() or model.path.parent == self._versions.resolve()
+            path = link.resolve()
+            num_bytes = size_of(path)
+            is_own = not link.is_symlink() or path.parent == self._versions.resolve()
             if link.is_symlink():
                 link.unlink()
             if is_own:
-                shutil.rmtree(model.path)
+                shutil.rmtree(path)
             (self._used / name).unlink(missing_ok=True)
-        return model
+        return num_bytes
 
     def prune(self) -> int:
         """Remove versions that no name links to, and unfinished downloads -> their bytes. Raises

@@ -496,7 +496,7 @@ def test_the_store_knows_the_last_use_and_not_only_the_load(
 
     async def days() -> int:
         await server.models.follow_store()
-        used = ModelStore(store).find("tiny").used
+        used = ModelStore(store).contents().models["tiny"].used
         return -1 if used is None else int((time.time() - used) / 86_400)
 
     async def run() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,8 +19,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from model.checkpoint.bundled import bundled_checkpoint
-from model.checkpoint.files import CONFIG_FILE, WEIGHTS_FILE, write_sums
-from service.models.store import ModelStore, StoreError
+from model.checkpoint.files import CONFIG_FILE, SUMS_FILE, WEIGHTS_FILE, write_sums
+from service.models.store import ModelStore, StoreError, size_of
 from tests.service.fakes import until
 
 KILLED = """
@@ -85,6 +89,52 @@ def test_a_link_does_not_enter(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="may hold regular files only"):
             store.put(checkpoint)
     assert store.models() == []
+
+
+def test_a_directory_that_cannot_be_read_hides_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Disks have such a lost+found, where only root may look."""
+    store, status = ModelStore(tmp_path), os.stat
+    put(store, "a", "", is_replacing=False)
+    (tmp_path / "lost+found").mkdir()
+
+    def status_for_a_user(path: Path, **more: Any) -> os.stat_result:
+        if "lost+found/" in str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return status(path, **more)
+
+    monkeypatch.setattr(os, "stat", status_for_a_user)
+    models, faults = store.contents()
+    assert (list(models), list(faults)) == (["a"], ["lost+found"])
+
+
+def damage(model: Path) -> None:
+    (model / WEIGHTS_FILE).unlink()
+
+
+def break_sums(model: Path) -> None:
+    (model / SUMS_FILE).write_text("?", encoding="utf-8")
+
+
+@pytest.mark.parametrize("change", [lambda _: None, damage, break_sums])
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_every_model_can_be_removed(
+    tmp_path: Path, change: Callable[[Path], None], is_copied: bool
+) -> None:
+    store, model = ModelStore(tmp_path), tmp_path / "a"
+    put(store, "a", "", is_replacing=False)
+    if is_copied:
+        version = model.resolve()
+        model.unlink()
+        version.rename(model)
+    store.note_use("a")
+    change(model)
+    num_bytes = size_of(model.resolve())
+    assert store.remove("a") == num_bytes
+    assert [path for path in tmp_path.rglob("*") if "a" in path.name.split("--")] == []
+    with pytest.raises(StoreError, match="there is no model a"):
+        store.remove("a")
 
 
 NAMES = st.sampled_from(["a", "b--a", "a--a", "-a"])

@@ -18,7 +18,7 @@ from tests.service.models.tiny_stores import PAIRS, SMALL, Workshop
 
 
 def files_of(store: Path) -> ModelFiles:
-    stored = ModelStore(store).find("tiny")
+    stored = ModelStore(store).contents().models["tiny"]
     return ModelFiles(stored.name, str(stored.path), stored.version)
 
 
