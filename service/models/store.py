@@ -137,7 +137,6 @@ class ModelStore:
             self.require_owner(name, owner)
         prefix = f"{owner}--{name}--" if owner else f"{name}--"
         version = Path(tempfile.mkdtemp(prefix=prefix, dir=self._versions))
-        version.chmod(0o755)
         checkpoint.rename(version)
         new = checkpoint.with_name("link")
         new.symlink_to(version.relative_to(self.directory))
