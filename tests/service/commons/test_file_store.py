@@ -151,6 +151,15 @@ async def test_who_has_at_most_an_equal_share_loses_nothing_to_others(
             assert total <= max_bytes
 
 
+async def test_who_has_lost_everything_has_no_share_any_more(tmp_path: Path) -> None:
+    """The shares of the others grow."""
+    store = store_in(tmp_path, 300_000, [0.0])
+    (own,) = [await translated(store, 150_000 - ENTRY_BYTES, "a")]
+    others = [await translated(store, 65_000 - ENTRY_BYTES, "b") for _ in range(2)]
+    assert await translated(store, 230_000 - ENTRY_BYTES, "c") is None
+    assert await has(store, *map(str, (own, *others))) == [True] * 3
+
+
 @pytest.mark.parametrize("num_files", [20, 200])
 @pytest.mark.parametrize("is_expiry", [False, True])
 async def test_dropping_many_files_takes_linear_time_and_leaves_the_disk_to_a_thread(
@@ -236,6 +245,12 @@ async def test_news_of_a_file_that_is_gone_or_has_ended_change_nothing(
 
 async def test_a_client_cannot_take_all_the_room(tmp_path: Path) -> None:
     """Neither by the number of its files nor by their bytes, and none is accepted beyond all."""
+    for most in (1, 2):
+        store = store_in(tmp_path, 800_000, [0.0], most)
+        assert [await store.add(sent(0, client)) for client in "aab"] == [
+            "taken",
+            *(["full"] * 2 if most == 1 else ["own_full", "taken"]),
+        ]
     for size, max_files in ((0, 8), (100_000 - ENTRY_BYTES, 100)):
         store = store_in(tmp_path, 800_000, [0.0], max_files)
         rooms = [await store.add(sent(size, "a")) for _ in range(8)]
@@ -424,3 +439,15 @@ def test_temporary_directories_end_with_their_server_or_with_the_next(
             assert other.is_dir()
             assert len(list(tmp_path.iterdir())) == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_an_old_temporary_directory_stays_while_its_server_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    running = Spool.temporary()
+    with Spool(running).opened():
+        Spool(running).write_sent("a", b"Ein Tag")
+        os.utime(running, (time.time() - 100,) * 2)
+        with Spool(Spool.temporary()).opened():
+            assert Spool(running).read_sent("a") == b"Ein Tag"
