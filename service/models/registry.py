@@ -153,7 +153,7 @@ class ModelRegistry(Generic[ServedT]):
         try:
             found = await asyncio.to_thread(self._servable)
         except OSError as error:
-            self._tell({"": _unreadable(error)})
+            self._tell({**self._told, "": _unreadable(error)})
             return None
         self._tell_faults(found)
         return found

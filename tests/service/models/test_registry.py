@@ -437,7 +437,7 @@ def test_a_fault_is_logged_and_counted_once_until_it_changes(
 ) -> None:
     """What has not failed is there as 0, so that its first failure is an increase."""
     broken = workshop.make("broken", PAIRS, 0)
-    store = broken.parent
+    store, gone = broken.parent, broken.parent.with_name("gone")
     workshop.make("tiny", PAIRS, 1).rename(store / "tiny")
     sound = (broken / WEIGHTS).read_bytes()
     (broken / WEIGHTS).write_bytes(sound[:1000])
@@ -457,6 +457,8 @@ def test_a_fault_is_logged_and_counted_once_until_it_changes(
             assert await follow_while(lambda: (broken / WEIGHTS).write_bytes(sound)) == 0
             assert await failures() == {"broken": 2, "tiny": 0}
             assert await follow_while((broken / TOKENIZER).unlink) == 1
+            assert await follow_while(lambda: store.rename(gone)) == 1, "it cannot be read"
+            assert await follow_while(lambda: gone.rename(store)) == 0
             assert await failures() == {"broken": 3, "tiny": 0}
 
     async def failures() -> dict[str, float]:
