@@ -123,7 +123,7 @@ class FileStore:
 
     async def finish(self, name: str, source: str) -> None:
         """The translation is written. `source`: the language that it is of."""
-        self._end(name, state="done", source=source, error=None)
+        self._end(name, state="done", source=source)
 
     def fail(self, name: str, code: str, message: str, source: str = "") -> None:
         """The file cannot be translated. `source`: its language, if no model has that."""
