@@ -192,6 +192,12 @@ class ModelStore:
             self._used.mkdir(exist_ok=True)
             (self._used / name).touch()
 
+    def _last_use(self, name: str) -> float | None:
+        """None: no server told, or nobody may read what they told."""
+        with contextlib.suppress(OSError):
+            return (self._used / name).stat().st_mtime
+        return None
+
     def require_current(self, model: StoredModel) -> None:
         """Raise CheckpointError if the version's files have changed."""
         if _version_of(model.path) != model.version:
@@ -201,8 +207,7 @@ class ModelStore:
         """Read a model; only the time of its last use if its version was read before."""
         path = entry.resolve()
         version = _version_of(path)
-        used = self._used / entry.name
-        last = used.stat().st_mtime if used.exists() else None
+        last = self._last_use(entry.name)
         known = self._known.get(entry.name)
         if known is None or known.version != version:
             info = read_complete(path)

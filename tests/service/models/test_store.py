@@ -91,22 +91,24 @@ def test_a_link_does_not_enter(tmp_path: Path) -> None:
     assert store.models() == []
 
 
+@pytest.mark.parametrize(("hidden", "told"), [("lost+found", ["lost+found"]), (".used", [])])
 def test_a_directory_that_cannot_be_read_hides_no_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hidden: str, told: list[str]
 ) -> None:
-    """Disks have such a lost+found, where only root may look."""
+    """Disks have a lost+found, where only root may look; a server of another user notes uses."""
     store, status = ModelStore(tmp_path), os.stat
     put(store, "a", "", is_replacing=False)
-    (tmp_path / "lost+found").mkdir()
+    store.note_use("a")
+    (tmp_path / hidden).mkdir(exist_ok=True)
 
     def status_for_a_user(path: Path, **more: Any) -> os.stat_result:
-        if "lost+found/" in str(path):
+        if f"{hidden}/" in str(path):
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return status(path, **more)
 
     monkeypatch.setattr(os, "stat", status_for_a_user)
     models, faults = store.contents()
-    assert (list(models), list(faults)) == (["a"], ["lost+found"])
+    assert (list(models), list(faults)) == (["a"], told)
 
 
 def damage(model: Path) -> None:
