@@ -11,10 +11,11 @@ from model.checkpoint import CheckpointError
 from service.models.store import ModelStore
 from service.observability.metrics import Metrics
 from service.processes.engine_models import EngineModels
-from service.processes.messages import ModelFiles
+from service.processes.held_models import HeldModels
+from service.processes.messages import LoadAnswer, ModelFiles
 from service.settings import Settings
 from tests.service.fakes import eventually
-from tests.service.models.tiny_stores import PAIRS, SMALL, Workshop
+from tests.service.models.tiny_stores import PAIRS, SMALL, WEIGHTS, Workshop
 
 
 def files_of(store: Path) -> ModelFiles:
@@ -70,6 +71,30 @@ def test_two_versions_are_in_memory_at_once_and_the_newer_one_is_measured(
                     assert loaded.engine is not newer
             await eventually(lambda: models.engines == {"tiny": newer})
             assert b'dragoman_ready{model="tiny"} 1.0' in metrics.render()
+        models.stop()
+
+    asyncio.run(run())
+
+
+def test_who_asks_for_a_model_that_is_damaged_or_wanted_no_more_hears_it(
+    tmp_path: Path, tiny_tokenizer_file: Path
+) -> None:
+    place = Workshop(tmp_path, tiny_tokenizer_file).make("tiny", PAIRS, 0)
+    weights = (place / WEIGHTS).read_bytes()
+    (place / WEIGHTS).write_bytes(weights[:-1] + bytes([weights[-1] ^ 1]))
+    files, settings = files_of(place.parent), {"models_dir": place.parent, **SMALL}
+    models = EngineModels(Settings.model_validate(settings), [], Metrics())
+    ask = HeldModels(models.shared, {}, lambda: None).answers()
+
+    async def run() -> None:
+        models.start()
+        wanted = ask["load"]("1", [files])
+        ask["give_back"]("1")
+        assert await wanted == LoadAnswer(None, "it is not needed any more")
+        for question in ("load", "reserve"):
+            answer = await ask[question](question, [files])
+            assert (answer.sizes, answer.is_damage) == (None, True)
+            assert "does not match SHA256SUMS" in answer.failure
         models.stop()
 
     asyncio.run(run())

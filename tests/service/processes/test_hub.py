@@ -118,6 +118,8 @@ async def test_what_one_counts_the_other_sees(commons: Sequence[Commons]) -> Non
     assert 1 <= seconds <= 120
     assert await other.windows.count("a", 2, is_test=True) is not None
     assert await other.windows.count("b", 2, is_test=True) is None
+    assert [await one.windows.count("c", 5, 3), await other.windows.count("c", 5, 2)] == [None] * 2
+    assert await one.windows.count("c", 5) is not None
 
 
 async def test_places_are_taken_and_left_by_either(commons: Sequence[Commons]) -> None:
@@ -208,9 +210,10 @@ async def test_what_a_dead_front_end_has_taken_is_given_back(settings: Settings)
         assert one.usage is not None
         assert other.usage is not None
         assert [await one.places.take("a", 2) for _ in range(3)] == [True, True, False]
+        one.places.leave("a")
         assert await one.usage.reserve("k", 10, 10)
         await fronts.cut(0)
-        assert await other.places.take("a", 1)
+        assert [await other.places.take("a", 1) for _ in range(2)] == [True, False]
         assert await other.usage.reserve("k", 10, 10)
         assert len(fronts.hub._held_files) == len(fronts.connected) == 1
 
@@ -249,6 +252,7 @@ async def test_a_file_that_is_removed_before_it_is_known_whether_it_has_room_tak
             await asked
         await eventually(lambda: cancelled == [FILE.name])
         assert await other.find(FILE.name) is None
+        assert fronts.connected == {0, 1}
 
 
 async def test_without_a_hub_nothing_waits_and_with_the_next_all_goes_on(
