@@ -14,7 +14,7 @@ from service.processes.control import Peer
 from service.processes.messages import FamilyFields, family_of
 
 ANSWER_SECONDS = 2.0
-"""A process that does not answer in this time is left out."""
+"""Of a process that does not answer in this time only what it counted before is there."""
 Asks = Mapping[str, Callable[..., Awaitable[Any]]]
 """How to ask each process, by its name: the question, the kind of the answer, the arguments."""
 
@@ -53,8 +53,9 @@ class GatheredMetrics:
             if self._last_ended.get(name) == ended.get(name)
         }
         self._told.update(told)
+        silent = [one for name, one in self._told.items() if name not in told]
         missing = {name: [not_ready(self._models())] for name in self._engines if name not in told}
-        return summed({**own, **told, **missing, "": self._ended})
+        return summed({**own, **told, **missing, "": kept([self._ended, *silent])})
 
 
 async def families(asks: Asks, question: str) -> dict[str, list[Metric]]:

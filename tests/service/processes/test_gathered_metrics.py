@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from service.errors import NotReady
 from service.observability.metrics import ENGINE_GAUGES, Metrics
+from service.processes import gathered_metrics
 from service.processes.control import Peer
 from service.processes.gathered_metrics import GatheredMetrics
 from service.processes.messages import FamilyFields, families_fields
@@ -68,3 +70,34 @@ async def test_a_process_that_ends_during_a_scrape_counts_once(name: str) -> Non
     pages = [(await gathered.render({name: answer, "hub": slow}, {})).decode() for _ in ends[:]]
     totals = [page.split("\nasked_total ")[1].split()[0] for page in pages]
     assert totals == ["1.0", "1.0", "4.0"]
+
+
+async def hang() -> None:
+    await asyncio.Event().wait()
+
+
+async def fail() -> None:
+    raise NotReady("it has ended")
+
+
+@pytest.mark.parametrize("be_silent", [hang, fail])
+async def test_no_counter_falls_while_a_process_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, be_silent: Callable[[], Awaitable[None]]
+) -> None:
+    """Prometheus would take that for a restart, and count everything again."""
+    monkeypatch.setattr(gathered_metrics, "ANSWER_SECONDS", 0.01)
+    counter = Counter("asked", "", registry=CollectorRegistry())
+    gathered = GatheredMetrics([], list)
+    silences = [False, True, False, True]
+
+    async def answer(*_: object) -> Sequence[FamilyFields]:
+        if silences.pop(0):
+            await be_silent()
+        counter.inc()
+        return families_fields(counter.collect())
+
+    pages = [(await gathered.render({"hub": answer}, {})).decode() for _ in silences[:]]
+    totals = [page.split("\nasked_total ")[1].split()[0] for page in pages]
+    assert totals == ["1.0", "1.0", "2.0", "2.0"]
+    gathered.end(Peer("hub", 1))
+    assert b"\nasked_total 2.0\n" in await gathered.render({}, {})

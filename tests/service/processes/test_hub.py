@@ -117,7 +117,7 @@ async def test_what_one_counts_the_other_sees(commons: Sequence[Commons]) -> Non
     assert seconds is not None
     assert 1 <= seconds <= 120
     assert await other.windows.count("a", 2, is_test=True) is not None
-    assert await other.windows.count("b", 2, is_test=True) is None
+    assert [await other.windows.count("b", 1, is_test=True) for _ in range(3)] == [None] * 3
     assert [await one.windows.count("c", 5, 3), await other.windows.count("c", 5, 2)] == [None] * 2
     assert await one.windows.count("c", 5) is not None
 
