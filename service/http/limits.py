@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,11 @@ class RequestLimits:
     deadline_seconds: float | None
     max_document_bytes: int = 10_485_760
     documents_seconds: float = 3600.0
+
+    @functools.cached_property
+    def greatest(self) -> dict[str, int]:
+        """The greatest values of fields that this server bounds."""
+        return {"beam_size": self.max_beam_size, "alternatives": self.max_beam_size - 1}
 
     def check_texts(self, field: str, texts: Sequence[str]) -> None:
         """Raises TooManyTexts or TextTooLong."""

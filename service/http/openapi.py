@@ -13,7 +13,7 @@ from service.http.access.caller import GOOGLE_HEADER
 from service.http.bodies import JSON, MULTIPART
 from service.http.error_answers import ErrorBody
 from service.http.limits import RequestLimits
-from service.http.request_fields import KEY_FIELDS, RequestModel, value_schema
+from service.http.request_fields import KEY_FIELDS, RequestModel, bounded, value_schema
 from service.translation.job import AUTO
 
 _MOST_EXAMPLES = 10
@@ -147,11 +147,7 @@ def describe_fields(model: type[RequestModel], offer: Offer) -> dict[str, Schema
             fields[name] = _choice(fields[name], values, _SPELLINGS)
     if "model" in fields:
         fields["model"] = _choice(fields["model"], offer.models)
-    beam_size = limits.max_beam_size
-    for name, most in {"beam_size": beam_size, "alternatives": beam_size - 1}.items():
-        if name in fields:
-            fields[name]["maximum"] = min(fields[name]["maximum"], most)
-    return fields
+    return {name: dict(bounded(name, schema, limits.greatest)) for name, schema in fields.items()}
 
 
 def _not_null(schema: Schema) -> Schema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
@@ -35,6 +36,7 @@ KEY_FIELDS = ("api_key", "auth_key")
 """LibreTranslate's field of a key, and DeepL's old one."""
 SECRETS = (*KEY_FIELDS, "secret", "document_key")
 """Fields whose values no error shows."""
+NO_BOUNDS: Mapping[str, int] = MappingProxyType({})
 _MAX_NUMBER_CHARACTERS = 64
 _MAX_LANGUAGES = 20
 _MOST_VALUES = 4 * MAX_TERMS + 1000
@@ -75,9 +77,11 @@ class RequestModel(BaseModel):
         )
 
     @classmethod
-    def validated(cls, values: object, *, is_json: bool = True) -> Self:
+    def validated(
+        cls, values: object, *, is_json: bool = True, greatest: Mapping[str, int] = NO_BOUNDS
+    ) -> Self:
         """The model of parsed JSON, or of the fields of a form or query, whose numbers are spelled
-        as in JSON. Raises MissingField or InvalidField."""
+        as in JSON. `greatest`: as of `bounded`. Raises MissingField or InvalidField."""
         given, spelled = values, cls._spelled_in_json if is_json else cls._spelled
         if isinstance(values, dict):
             given = {
@@ -91,7 +95,7 @@ class RequestModel(BaseModel):
         try:
             return cls.model_validate(given)
         except ValidationError as error:
-            raise _explained(cls, error) from error
+            raise _explained(cls, error, greatest) from error
 
     def without_effect(self) -> Sequence[str]:
         """Names of given fields that are accepted but change nothing."""
@@ -198,12 +202,18 @@ GlossaryField = Annotated[
 """A list of terms, or the name of a stored glossary."""
 
 
-def _explained(model: type[BaseModel], error: ValidationError) -> MissingField | InvalidField:
+def _explained(
+    model: type[BaseModel], error: ValidationError, greatest: Mapping[str, int]
+) -> MissingField | InvalidField:
     errors = error.errors(include_url=False, include_context=False)
     if errors[0]["type"] == "missing":
         return MissingField(f"Invalid request: missing {errors[0]['loc'][0]} parameter")
     required = [name for name, field in model.model_fields.items() if field.is_required()]
-    return InvalidField(_explain(errors[0], _properties(model), required))
+    properties = {
+        name: bounded(name, value_schema(schema), greatest)
+        for name, schema in _properties(model).items()
+    }
+    return InvalidField(_explain(errors[0], properties, required))
 
 
 def _explain(
@@ -211,13 +221,13 @@ def _explain(
 ) -> str:
     """Describe an error: the field, the allowed values and the given value.
 
-    `properties` maps each field to its JSON schema; `required` names the required fields.
+    `properties` maps each field to the schema of its values; `required` names the required fields.
     """
     if not first["loc"]:
         fields = " and ".join(", ".join(required).rsplit(", ", 1))
         return f"the body must be a JSON object with {fields}, got {shown(first['input'])}"
     field = str(first["loc"][0])
-    schema = value_schema(properties[field])
+    schema = properties[field]
     if first["type"] == "string_too_long" and "maxLength" in schema:
         most = schema["maxLength"]
         return f"{field} must have at most {most} characters, got {len(first['input'])}"
@@ -233,6 +243,14 @@ def value_schema(schema: JsonSchema) -> JsonSchema:
     """The schema without its null alternative."""
     values = [s for s in schema.get("anyOf", ()) if s.get("type") != "null"]
     return values[0] if len(values) == 1 else schema
+
+
+def bounded(name: str, schema: JsonSchema, greatest: Mapping[str, int]) -> JsonSchema:
+    """The schema of a field with this server's maximum. `greatest`: the values of the fields that
+    a server bounds."""
+    if name not in greatest:
+        return schema
+    return {**schema, "maximum": min(schema["maximum"], greatest[name])}
 
 
 def _allowed_values(schema: JsonSchema) -> str:

@@ -65,7 +65,8 @@ class RequestFields:
         for name in self.files:
             if name in model.names and name not in given:
                 raise MissingField(f"Invalid request: {name} must be a text field, got a file")
-        wanted = model.validated(values, is_json=is_json)
+        greatest = request.app.state.server.limits.greatest
+        wanted = model.validated(values, is_json=is_json, greatest=greatest)
         if idle := wanted.without_effect():
             effective = (name for name in model.model_fields if name not in idle)
             _report_ignored(request, [*idle, *unknown], effective)

@@ -59,8 +59,9 @@ def _beam_size(job: TranslationJob, defaults: DecodingOptions, max_beam_size: in
             f"alternatives must be less than beam_size ({beam_size}), got {job.alternatives}"
         )
     if beam_size > max_beam_size:
-        name = "beam_size" if job.beam_size else "alternatives + 1"
-        raise InvalidField(f"{name} must be at most {max_beam_size}, got {beam_size}")
+        name, spare = ("beam_size", 0) if job.beam_size else ("alternatives", 1)
+        most, given = max_beam_size - spare, beam_size - spare
+        raise InvalidField(f"{name} must be at most {most}, got {given}")
     return beam_size
 
 

@@ -198,7 +198,8 @@ class Connection:
         try:
             await caller.identify(self._key)
             self._state.dispatcher.require_room(caller.client.name)
-            wanted = TranslateRequest.validated(fields)
+            greatest = self._state.limits.greatest
+            wanted = TranslateRequest.validated(fields, greatest=greatest)
             job = await self._state.admit(caller, wanted)
         except BaseException:
             await caller.leave(InvalidMessage.status)

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 from jsonschema import Draft202012Validator
 
 from tests.service.fakes import FakeRunner
-from tests.service.http.clients import FIELDS, client_of
+from tests.service.http.clients import FIELDS, STREAM, client_of, last_message
 
 TERMS = [{"source": "a", "target": "b"}]
 REQUESTS: list[tuple[str, dict[str, Any]]] = [
@@ -67,6 +69,42 @@ def test_operations_have_names_that_clients_are_generated_with(tmp_path: Path) -
     fields = document["paths"]["/translate"]["post"]["requestBody"]["content"]["application/json"]
     for name in ("source", "target", "model"):  # a client is used with other servers, too
         assert "enum" not in json.dumps(fields["schema"]["properties"][name])
+
+
+@pytest.mark.parametrize("max_beam_size", [1, 3, 16])
+def test_a_refused_number_is_told_the_greatest_that_this_server_takes(max_beam_size: int) -> None:
+    with client_of(max_beam_size=max_beam_size) as client:
+        for path, field, most in greatest_numbers(client):
+            for wrong in (-1, most + 1, 10**30):
+                refused = ask(client, path, **{field: wrong})["error"]
+                told = re.search(rf"{field} must be .*(?:to|at most) ([\d.e+]+), got", refused)
+                assert told, (path, refused)
+                answer = ask(client, path, **{field: json.loads(told[1])})
+                assert "error" not in answer, (path, refused, answer)
+
+
+def greatest_numbers(client: TestClient) -> Iterator[tuple[str, str, float]]:
+    """Path, name and described maximum of each field that is a number."""
+    for path, methods in client.get("/openapi.json").json()["paths"].items():
+        body = methods.get("post", {}).get("requestBody", {}).get("content", {})
+        schema = body.get("application/json", {}).get("schema", {})
+        for name, field in schema.get("properties", {}).items():
+            for one in field.get("anyOf", [field]):
+                if "maximum" in one:
+                    yield path, name, one["maximum"]
+                    if path == "/translate":
+                        yield STREAM, name, one["maximum"]
+
+
+def ask(client: TestClient, path: str, **fields: Any) -> dict[str, Any]:
+    """The answer or the error of a request, which goes over a websocket if its path has one."""
+    asked, answer = {**FIELDS, **fields}, dict[str, Any]()
+    if path != STREAM:
+        answer |= client.post(path, json=asked).json()
+        return answer
+    with client.websocket_connect(path) as socket:
+        socket.send_json({"id": 1, **asked})
+        return last_message(socket)
 
 
 @pytest.mark.parametrize("k", [8, 8.0])

@@ -142,7 +142,7 @@ def test_what_cannot_be_translated_is_refused(
         ({"keep": 5}, "keep must be a string or a list of at most 100"),
         ({"keep": [" "]}, "at most 200 characters and not only spaces"),
         ({"q": 5}, "q must be a string or a list of strings, got 5"),
-        ({"beam_size": True}, "a whole number from 1 to 64, got true"),
+        ({"beam_size": True}, "a whole number from 1 to 16, got true"),
         ({"beam_size": 17}, "at most 16"),
         ({"alternatives": 4, "beam_size": 4}, "less than beam_size"),
         ({"top_p": 1.5}, "top_p must be a number from 0 to 1, got 1.5"),
