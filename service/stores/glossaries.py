@@ -6,8 +6,9 @@ keys, or by a command, belongs to nobody: all may use and read it. Admins may do
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from service.errors import InvalidField, KeyRequired, UnknownGlossary
@@ -160,10 +161,10 @@ class GlossaryStore:
                 found = get_glossary(connection, name, owner, OWN)
             except UnknownGlossary:
                 return self._add(connection, name, [dictionary], owner)[0], True
-            remove_further(connection, found)
-            set_pair(connection, found.id, (source, target))
-            replace_entries(connection, found.id, entries)
-            self._require_room(connection, found.owner)
+            with self._bounded(connection, found.owner):
+                remove_further(connection, found)
+                set_pair(connection, found.id, (source, target))
+                replace_entries(connection, found.id, entries)
             return get_glossary(connection, found.id, owner), False
 
     def change(
@@ -180,7 +181,8 @@ class GlossaryStore:
             found = get_glossary(connection, name, owner, OWN)
             if new_name not in (None, found.name):
                 rename_glossary(connection, found, new_name)
-            self._merge(connection, found, dictionaries)
+            with self._bounded(connection, found.owner):
+                _merge(connection, found, dictionaries)
             return dictionaries_of(connection, get_glossary(connection, found.id, owner))
 
     def put_dictionary(
@@ -192,10 +194,9 @@ class GlossaryStore:
         with self._writing.transaction() as connection:
             glossary = get_glossary(connection, name, owner, OWN)
             keys = {one.pair: one.id for one in dictionaries_of(connection, glossary)}
-            replace_entries(
-                connection, keys.get(pair) or insert_further(connection, glossary, pair), entries
-            )
-            self._require_room(connection, glossary.owner)
+            with self._bounded(connection, glossary.owner):
+                key = keys.get(pair) or insert_further(connection, glossary, pair)
+                replace_entries(connection, key, entries)
             glossary = get_glossary(connection, glossary.id, owner)
             return require_dictionary(dictionaries_of(connection, glossary), pair)
 
@@ -232,31 +233,39 @@ class GlossaryStore:
         if owner == Owner():
             raise KeyRequired("glossaries are stored for an API key, and the request has none")
         pair, _ = dictionaries[0]
-        key = insert_glossary(connection, stored_name(name, owner), *pair)
-        self._merge(connection, get_glossary(connection, key, owner), dictionaries)
+        with self._bounded(connection, owner.id):
+            key = insert_glossary(connection, stored_name(name, owner), *pair)
+            _merge(connection, get_glossary(connection, key, owner), dictionaries)
         return dictionaries_of(connection, get_glossary(connection, key, owner))
 
-    def _merge(
-        self,
-        connection: sqlite3.Connection,
-        glossary: StoredGlossary,
-        dictionaries: Sequence[Dictionary],
-    ) -> None:
-        """Raises InvalidField if a dictionary or its owner has too much."""
-        by_pair: dict[Pair, list[Sequence[GlossaryEntry]]] = {}
-        for pair, entries in dictionaries:
-            by_pair.setdefault(pair, []).append(entries)
-        keys = {one.pair: one.id for one in dictionaries_of(connection, glossary)}
-        for pair, parts in by_pair.items():
-            key = keys.get(pair) or insert_further(connection, glossary, pair)
-            merge_entries(connection, key, _joined(parts))
-        self._require_room(connection, glossary.owner)
+    @contextlib.contextmanager
+    def _bounded(self, connection: sqlite3.Connection, owner: str) -> Iterator[None]:
+        """Raises InvalidField if the block gives an owner too much. What adds nothing is taken
+        where more is stored than may be."""
+        before = count_owned(connection, owner)
+        yield
+        for what, most, old, new in zip(
+            ("glossaries", "terms in glossaries"),
+            (self._max_glossaries, self._max_terms),
+            before,
+            count_owned(connection, owner),
+            strict=True,
+        ):
+            if 0 < most < new and old < new:
+                raise InvalidField(f"these would be {new} {what}, at most {most} may be stored")
 
-    def _require_room(self, connection: sqlite3.Connection, owner: str) -> None:
-        """Raises InvalidField if an owner has too much."""
-        num_glossaries, num_terms = count_owned(connection, owner)
-        _require_room("glossaries", num_glossaries, self._max_glossaries)
-        _require_room("terms in glossaries", num_terms, self._max_terms)
+
+def _merge(
+    connection: sqlite3.Connection, glossary: StoredGlossary, dictionaries: Sequence[Dictionary]
+) -> None:
+    """Raises InvalidField if a dictionary has too much."""
+    by_pair: dict[Pair, list[Sequence[GlossaryEntry]]] = {}
+    for pair, entries in dictionaries:
+        by_pair.setdefault(pair, []).append(entries)
+    keys = {one.pair: one.id for one in dictionaries_of(connection, glossary)}
+    for pair, parts in by_pair.items():
+        key = keys.get(pair) or insert_further(connection, glossary, pair)
+        merge_entries(connection, key, _joined(parts))
 
 
 def _joined(parts: Sequence[Sequence[GlossaryEntry]]) -> Sequence[GlossaryEntry]:
@@ -267,12 +276,6 @@ def _joined(parts: Sequence[Sequence[GlossaryEntry]]) -> Sequence[GlossaryEntry]
     return [
         *{(entry.source, entry.case_sensitive): entry for part in parts for entry in part}.values()
     ]
-
-
-def _require_room(what: str, count: int, most: int) -> None:
-    """Raises InvalidField."""
-    if 0 < most < count:
-        raise InvalidField(f"these would be {count} {what}, at most {most} may be stored")
 
 
 def _check_all(dictionaries: Sequence[Dictionary]) -> None:

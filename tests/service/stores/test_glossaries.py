@@ -29,6 +29,7 @@ from service.stores.tmx import Unit, write_tmx
 from service.translation.glossary import GlossaryEntry
 
 ENTRIES = [GlossaryEntry("dog", "Köter"), GlossaryEntry("US", "USA", True)]
+MORE = GlossaryEntry("cow", "Kuh")
 
 
 @pytest.fixture
@@ -83,6 +84,26 @@ def test_what_belongs_to_nobody_is_limited_as_what_an_owner_has(tmp_path: Path) 
         store.add("b", "en", "de", ENTRIES[:1], owner)
         with pytest.raises(InvalidField, match="would be 3 glossaries, at most 2"):
             store.add("c", "en", "de", ENTRIES[:1], owner)
+
+
+def test_what_adds_nothing_is_taken_where_more_is_stored_than_may_be(tmp_path: Path) -> None:
+    """As after an operator lowered a limit."""
+    path = tmp_path / "d.sqlite"
+    with closing(GlossaryStore(path)) as store:
+        for owner, name in itertools.product((EVERYBODY, Owner("one")), "ab"):
+            both = [(("en", "de"), ENTRIES), (("de", "en"), ENTRIES)]
+            store.add_dictionaries(name, both, owner)
+    with closing(GlossaryStore(path, max_glossaries=1, max_terms=1)) as store:
+        for owner in (EVERYBODY, Owner("one")):
+            store.change("a", owner, "c", [(("en", "de"), ENTRIES)])
+            store.put_dictionary("c", ("de", "en"), ENTRIES, owner)
+            with pytest.raises(InvalidField, match="would be 5 glossaries, at most 1"):
+                store.put_dictionary("c", ("en", "zh"), ENTRIES, owner)
+            with pytest.raises(InvalidField, match="would be 9 terms in glossaries, at most 1"):
+                store.put_dictionary("c", ("de", "en"), [*ENTRIES, MORE], owner)
+            assert not store.replace("c", "en", "de", ENTRIES, owner)[1]
+            with pytest.raises(InvalidField, match="at most 1"):
+                store.add("d", "en", "de", ENTRIES, owner)
 
 
 def test_a_change_of_several_dictionaries_is_stored_whole_or_not_at_all(
