@@ -75,15 +75,16 @@ class SuggestionStore(Database):
         super().__init__(path, _SCHEMA, wait_seconds)
 
     def add(self, pair: SuggestedPair, suggestion: str) -> bool:
-        """Store a suggestion, once. Returns whether there was room."""
+        """Store a suggestion, once. Returns whether it is stored: there may be no room."""
         with self.transaction() as connection:
+            added = connection.execute(_INSERT, (*pair, suggestion, time.time())).rowcount
             (count,) = connection.execute(
                 "SELECT COUNT(*) FROM suggestions WHERE approved_seconds IS NULL"
             ).fetchone()
-            if count >= MAX_WAITING:
-                return False
-            connection.execute(_INSERT, (*pair, suggestion, time.time()))
-            return True
+            if not added or count <= MAX_WAITING:
+                return True
+            connection.rollback()
+            return False
 
     def add_approved(self, suggestions: Sequence[tuple[SuggestedPair, str]]) -> None:
         """Store suggestions and put them into use; those that are there count as approved now."""
