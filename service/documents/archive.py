@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import zipfile
@@ -161,11 +162,17 @@ def no_places(_: XmlText) -> Iterator[Place]:
 
 def properties_of(archive: Archive, names: Iterable[str], language: str) -> dict[str, TextFile]:
     """The members with a document's title, and its language, which becomes this one."""
+    return texts_of(archive, names, title_places, functools.partial(language_edits, language))
 
-    def languages(xml: XmlText) -> Iterator[Edit]:
-        return (xml.new_text(index, language) for index in xml.starts(_LANGUAGE))
 
-    return texts_of(archive, names, lambda xml: InlineContent(xml, _TITLE).all_places(), languages)
+def title_places(xml: XmlText) -> Iterator[Place]:
+    """The place of a document's title."""
+    return InlineContent(xml, _TITLE).all_places()
+
+
+def language_edits(language: str, xml: XmlText) -> Iterator[Edit]:
+    """A document's language becomes this one."""
+    return (xml.new_text(index, language) for index in xml.starts(_LANGUAGE))
 
 
 def _require_harmless(members: Sequence[zipfile.ZipInfo], num_bytes: int) -> None:

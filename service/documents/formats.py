@@ -45,6 +45,11 @@ _PROGRAMS = {
         ".ods": f"{_OPEN}.spreadsheet",
         ".ots": f"{_OPEN}.spreadsheet-template",
     },
+    "open_documents.parse_flat": {
+        ".fodt": f"{_OPEN}.text-flat-xml",
+        ".fodp": f"{_OPEN}.presentation-flat-xml",
+        ".fods": f"{_OPEN}.spreadsheet-flat-xml",
+    },
 }
 """The endings that a parser reads, with their media types."""
 

@@ -1,4 +1,4 @@
-"""ODT, ODP and ODS: the paragraphs of OpenDocument archives."""
+"""ODT, ODP and ODS, and FODT, FODP and FODS: the paragraphs of OpenDocument."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 import regex
 
-from service.documents.archive import PROTECTED, Archive, ArchiveFile, properties_of, texts_of
+from service.documents.archive import (
+    PROTECTED,
+    Archive,
+    ArchiveFile,
+    language_edits,
+    properties_of,
+    texts_of,
+    title_places,
+)
 from service.documents.labels import LabelledText, Labels
 from service.documents.locales import is_asian, locale_of
 from service.documents.lookups import Lookups, calc_lookups
 from service.documents.namespaces import with_usual_prefixes
 from service.documents.ranges import pairs_of_codes, range_tag
-from service.documents.segments import Edit, FileOptions, Place, Segment, decode_unicode
-from service.documents.xml_text import InlineContent, Role, XmlText
+from service.documents.segments import Edit, FileOptions, Place, Segment, TextFile, decode_unicode
+from service.documents.xml_text import InlineContent, Role, XmlText, read_xml
 from service.errors import InvalidDocument
 from service.translation.language.segmentation import has_letters
 
@@ -64,6 +72,8 @@ _NUMBER = regex.compile(r"%(\d{1,2})%?")
 _ASIAN_NUMBERS = regex.compile(r'(?<=\sstyle:num-format=")[^"]*?\p{Han}[^"]*+')
 _DELETED = frozenset({"text:deletion", "table:deletion", "table:previous"})
 """What tracked changes took out, and what stood in a cell before."""
+_FLAT, _MASTERS = frozenset({"office:document"}), frozenset({"office:master-styles"})
+_SHEETS = "spreadsheet"
 _STOPS = frozenset({"text:tab", "text:line-break"})
 
 
@@ -82,6 +92,22 @@ def parse_sheets(content: bytes, options: FileOptions) -> ArchiveFile:
     and the names of sheets stay, and what the tables look for. Results of formulas are made anew
     by the program that opens the file, and it reads the others in the paragraphs."""
     return _parsed(_open(content, "an ODS", b"spreadsheet"), options, _places, _results)
+
+
+def parse_flat(content: bytes, options: FileOptions) -> TextFile:
+    """FODT, FODP and FODS: all parts of a document in one file of XML."""
+    xml = read_xml(content)
+    root = next(iter(xml.starts(_FLAT)), None)
+    if root is None:
+        raise InvalidDocument("the file is not flat OpenDocument: it has no office:document")
+    lookups = calc_lookups(xml.source)
+    masters = _inside(xml, xml.starts(_MASTERS))
+    prompts = _prompts(xml) & masters
+    places = [*_content_places(lookups, xml, prompts), *title_places(xml)]
+    edits = [*_marks(options.target, xml), *language_edits(locale_of(options.target), xml)]
+    if (xml.attribute(root, "office:mimetype") or "").endswith(_SHEETS):
+        edits += _results(lookups, xml)
+    return LabelledText(xml.decoded, places, edits, _LABELS)
 
 
 def _open(content: bytes, kind: str, media_type: bytes) -> Archive:
@@ -153,9 +179,11 @@ def _own_paragraphs(xml: XmlText, cell: int) -> list[int]:
     return [child for child in xml.children(cell) if xml.tokens[child].name in _PARAGRAPHS]
 
 
-def _content_places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
-    """The places of paragraphs but for numbers, results, and what tables look for."""
-    kept: set[int] = set()
+def _content_places(
+    lookups: Lookups, xml: XmlText, others: Collection[int] = ()
+) -> Iterator[Place]:
+    """The places of paragraphs but for numbers, results, what tables look for, and others."""
+    kept = set(others)
     for cell in xml.starts(_CELLS):
         own = _own_paragraphs(xml, cell)
         is_text = xml.attribute(cell, _VALUE) in (None, _STRING)
@@ -166,9 +194,15 @@ def _content_places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
 
 
 def _master_places(xml: XmlText) -> Iterator[Place]:
-    """What every slide shows: not the prompts of placeholders."""
-    prompts = (frame for frame in xml.starts(_FRAMES) if xml.attribute(frame, _CLASS) is not None)
-    return _places(xml, _inside(xml, prompts))
+    """What every slide shows."""
+    return _places(xml, _prompts(xml))
+
+
+def _prompts(xml: XmlText) -> set[int]:
+    """The tokens of placeholders, which prompt in a master."""
+    return _inside(
+        xml, (frame for frame in xml.starts(_FRAMES) if xml.attribute(frame, _CLASS) is not None)
+    )
 
 
 def _inside(xml: XmlText, elements: Iterable[int]) -> set[int]:

@@ -491,6 +491,13 @@ ODS = (
     b"<text:p>5 EUR</text:p></table:table-cell></table:table-row></table:table>"
     b"</office:document-content>"
 )
+FODT = b"""<?xml version="1.0" encoding="UTF-8"?>
+<office:document xmlns:office="o" xmlns:text="t" xmlns:dc="d" xmlns:fo="f" xmlns:style="s">
+  <office:meta><dc:title>The title</dc:title><dc:language>en-US</dc:language></office:meta>
+  <office:styles><style:text-properties fo:language="en" fo:country="US"/></office:styles>
+  <office:body><text:p>The <text:span>sea</text:span></text:p></office:body>
+</office:document>
+"""
 STRINGS = b"""<?xml version="1.0" encoding="UTF-8"?>
 <sst xmlns="s" count="4"><si><t>The sea</t></si><si><t>Price</t></si><si><t>42</t></si><si><r><t
 xml:space="preserve">very </t></r><r><rPr><b/></rPr><t>deep</t></r></si></sst>"""
@@ -625,6 +632,7 @@ SAMPLES: dict[str, bytes] = {
     "a.ods": archive(
         {"mimetype": b"application/vnd.oasis.opendocument.spreadsheet", "content.xml": ODS}
     ),
+    "a.fodt": FODT,
     "a.epub": archive(
         {
             "mimetype": b"application/epub+zip",

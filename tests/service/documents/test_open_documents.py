@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.documents.formats import parse_file
+from service.errors import InvalidDocument
 from tests.service.documents.samples import (
     OPTIONS,
     archive,
@@ -16,7 +17,7 @@ from tests.service.documents.samples import (
 
 NAMES = " ".join(
     f'xmlns:{name}="{name}"'
-    for name in ("text", "table", "office", "style", "calcext", "draw", "presentation", "svg")
+    for name in ("text", "table", "office", "style", "calcext", "draw", "presentation", "svg", "dc")
 )
 CELL = "<table:table-cell {}><text:p>{}</text:p></table:table-cell>"
 STRING = 'office:value-type="string"'
@@ -94,6 +95,31 @@ def test_what_masters_show_is_translated_and_their_prompts_stay() -> None:
         "Foot",
         "Own",
     ]
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind"), [("odt", "text"), ("odp", "presentation"), ("ods", "spreadsheet")]
+)
+def test_a_flat_document_is_translated_as_an_archive_with_its_parts(ending: str, kind: str) -> None:
+    frame = '<draw:frame presentation:class="title"><text:p>{}</text:p></draw:frame>'
+    formula = CELL.format(f'{STRING} table:formula="of:=&quot;Yes&quot;"', "a result")
+    title = "<dc:title>A title</dc:title><dc:language>en-US</dc:language>"
+    prompt = frame.format("a prompt") if kind == "presentation" else ""
+    parts = {
+        "meta.xml": f"<office:meta>{title}</office:meta>",
+        "styles.xml": f"<office:master-styles>{prompt}<text:p>own</text:p></office:master-styles>",
+        "content.xml": f"<office:body>{frame.format('sea')}{formula}"
+        f"{CELL.format(STRING, 'Yes')}<svg:title>a picture</svg:title></office:body>",
+    }
+    made = archive({name: f"<x {NAMES}>{part}</x>".encode() for name, part in parts.items()})
+    done = [member(translated(f"a.{ending}", made), name).decode() for name in parts]
+    inner = "".join(part.removeprefix(f"<x {NAMES}>").removesuffix("</x>") for part in done)
+    media_type = f'office:mimetype="application/vnd.oasis.opendocument.{kind}"'
+    flat = f"<office:document {NAMES} {media_type}>{{}}</office:document>"
+    content = flat.format("".join(parts.values())).encode()
+    assert translated(f"a.f{ending}", content).decode() == flat.format(inner)
+    with pytest.raises(InvalidDocument, match="no office:document"):
+        parse_file(b"<x/>", f"a.f{ending}", OPTIONS)
 
 
 def test_alternative_texts_are_translated_and_cut_no_sentence() -> None:
