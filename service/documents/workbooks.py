@@ -55,7 +55,7 @@ _VALUE = regex.compile(
     r'\st="str"[^<>]*+>\s*+<(?:\w+:)?v(?:\s[^<>]*+)?>(?P<text>[^<]++)</(?:\w+:)?v>'
 )
 """A text that its cell has itself, as SheetJS writes all."""
-_CALCULATION, _BEFORE_CALCULATION, _CACHE, _SOURCE, _MENTIONS = (
+_CALCULATION, _BEFORE_CALCULATION, _CACHE, _SOURCE, _MENTIONS, _READING = (
     frozenset(prefix + name for prefix in ("", "x:") for name in names)
     for names in (
         ["calcpr"],
@@ -63,6 +63,7 @@ _CALCULATION, _BEFORE_CALCULATION, _CACHE, _SOURCE, _MENTIONS = (
         ["pivotcachedefinition"],
         ["worksheetsource"],
         ["mentions"],
+        ["rph"],
     )
 )
 
@@ -74,9 +75,9 @@ def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
     package = Package(content, "an XLSX", _MAIN)
     names = package.parts(f"{_SHEETS}|{_NAMES}|{_MAIN}")
     lookups = excel_lookups(decode_unicode(package.unpacked(name)).text for name in names)
-    places = functools.partial(_places, lookups)
+    places, unfit = functools.partial(_places, lookups), functools.partial(_unfit, lookups)
     texts = {
-        **texts_of(package, package.parts(_TEXTS), places, _mentions, LABELLED),
+        **texts_of(package, package.parts(_TEXTS), places, unfit, LABELLED),
         **{name: _sheet(package, name, lookups) for name in package.parts(_SHEETS)},
     }
     if lookups.has_formulas:
@@ -150,10 +151,7 @@ def _refreshed(xml: XmlText) -> Iterator[Edit]:
 def _places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
     yield from drawing_places(DRAWING, xml, lookups.finds)
     for index in sorted(xml.starts(_CELLS) + xml.starts(_COMMENTS)):
-        prefix = "x:" if xml.tokens[index].name.startswith("x:") else ""
-        names = RunNames(f"{prefix}r", f"{prefix}t", DRAWING.unseen)
-        inner = [i for i in xml.children(index) if xml.tokens[i].name in (names.run, names.text)]
-        texts = [text for child in inner for text in _texts(xml, child, names)]
+        names, inner, texts = _runs(xml, index)
         is_cell = xml.tokens[index].name in _CELLS
         if is_cell and lookups.finds("".join(map(xml.text, texts))):
             continue
@@ -163,6 +161,14 @@ def _places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
             yield from run_places(xml, inner, names)
 
 
+def _runs(xml: XmlText, index: int) -> tuple[RunNames, list[int], list[int]]:
+    """How the runs of a text are named, its runs or only text, and the elements with text."""
+    prefix = "x:" if xml.tokens[index].name.startswith("x:") else ""
+    names = RunNames(f"{prefix}r", f"{prefix}t", DRAWING.unseen)
+    inner = [i for i in xml.children(index) if xml.tokens[i].name in (names.run, names.text)]
+    return names, inner, [text for child in inner for text in _texts(xml, child, names)]
+
+
 def _texts(xml: XmlText, index: int, names: RunNames) -> list[int]:
     """The elements with the text of a run, or of a cell without runs."""
     if xml.tokens[index].name == names.text:
@@ -170,6 +176,11 @@ def _texts(xml: XmlText, index: int, names: RunNames) -> list[int]:
     return [child for child in xml.children(index) if xml.tokens[child].name == names.text]
 
 
-def _mentions(xml: XmlText) -> Iterator[Edit]:
-    """Comments without the places of names, which no longer fit."""
-    return (xml.removed(index) for index in xml.starts(_MENTIONS))
+def _unfit(lookups: Lookups, xml: XmlText) -> Iterator[Edit]:
+    """Comments without the places of names, and cells without how their texts are read: they name
+    characters by their numbers."""
+    yield from map(xml.removed, xml.starts(_MENTIONS))
+    for cell in xml.starts(_CELLS) if xml.starts(_READING) else []:
+        readings = [child for child in xml.children(cell) if xml.tokens[child].name in _READING]
+        if readings and not lookups.finds("".join(map(xml.text, _runs(xml, cell)[2]))):
+            yield from map(xml.removed, readings)

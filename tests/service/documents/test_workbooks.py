@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from service.documents.formats import parse_file
-from tests.service.documents.samples import OPTIONS, member, package, texts_of, translated
+from tests.service.documents.samples import OPTIONS, coded, member, package, texts_of, translated
 
 SHEET, STRINGS, BOOK = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml", "xl/workbook.xml"
 
@@ -181,6 +181,18 @@ def test_comments_in_threads_are_translated_without_the_places_of_names() -> Non
     content = workbook(rows='<c><f>A1=""</f></c>', more=more)
     assert texts_of("a.xlsx", content) == ["@Ann look"]
     assert b"</text></threadedComment>" in member(translated("a.xlsx", content), name)
+
+
+def test_a_translated_cell_has_no_readings_of_its_old_characters() -> None:
+    """Excel sorts by them, and they name characters by numbers that a translation may not have."""
+    reading = '<rPh sb="0" eb="1"><t>うみ</t></rPh><phoneticPr fontId="1"/>'
+    runs = "<r><t>海</t></r><r><rPr><b/></rPr><t>と空</t></r>"
+    content = workbook(f"<t>海</t>{reading}", f"{runs}{reading}", rows='<c><f>A1="海"</f></c>')
+    parsed = parse_file(content, "a.xlsx", OPTIONS)
+    done = parsed.write([coded("sea <0>and sky</0>")])
+    strings = member(done, STRINGS).decode()
+    assert f"<si><t>海</t>{reading}</si>" in strings
+    assert strings.count("<rPh") == 1
 
 
 def test_what_a_workbook_looks_for_is_translated_in_comments() -> None:
