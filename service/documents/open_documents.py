@@ -34,7 +34,10 @@ _MANIFEST = "META-INF/manifest.xml"
 _TEXT_LANGUAGE = regex.compile(r"""\sfo:(language|country)="([^"]++)\"""")
 _TEXT_ASIAN_LANGUAGE = regex.compile(r"""\sstyle:(language|country)-asian="([^"]++)\"""")
 _PARAGRAPHS = frozenset(
-    {"text:p", "text:h", "presentation:header-decl", "presentation:footer-decl"}
+    {
+        *("text:p", "text:h", "text:index-title-template"),
+        *("presentation:header-decl", "presentation:footer-decl"),
+    }
 )
 _PAIRS = frozenset(
     {

@@ -139,6 +139,13 @@ def test_the_texts_of_placeholders_are_translated(begin: str, end: str) -> None:
     assert f"DEAR {field.format('NAME &amp; HOUSE')}," in done
 
 
+def test_an_index_that_is_made_anew_has_the_title_of_before() -> None:
+    title = "<text:index-title><text:p>Contents</text:p></text:index-title>"
+    template = "<text:index-title-template text:style-name='T'>Contents</text:index-title-template>"
+    done = member(translated("a.odt", content_of(template, title)), "content.xml").decode()
+    assert done == f"<x {NAMES}>{template}{title}</x>".replace(">Contents<", ">CONTENTS<")
+
+
 def test_titles_of_prompts_are_translated() -> None:
     prompt = '<table:help-message table:title="Size"><text:p>Choose</text:p></table:help-message>'
     content = content_of(prompt)
