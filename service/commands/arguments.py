@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
-from pydantic import ByteSize, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from model.checkpoint.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.text.languages import DETECTED, is_code
 from service.commands.process import described
 from service.settings import DEVICE_PATTERN
+from service.settings.values import Bytes
 
 PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
 
@@ -25,7 +26,7 @@ class GivenPath(click.Path):
     def convert(
         self, value: Any, param: click.Parameter | None, context: click.Context | None
     ) -> Any:
-        if value == "":
+        if not str(value).strip():
             self.fail("a path must not be empty", param, context)
         return super().convert(value, param, context)
 
@@ -65,7 +66,7 @@ class Size(click.ParamType[int]):
         self, value: Any, param: click.Parameter | None, context: click.Context | None
     ) -> int:
         try:
-            return TypeAdapter(ByteSize).validate_python(value)
+            return TypeAdapter(Bytes).validate_python(value)
         except ValidationError:
             self.fail(f"{value!r} is not a size, such as 500MB or 4GiB", param, context)
 

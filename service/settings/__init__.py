@@ -32,6 +32,7 @@ from service.settings.values import (
     HEADERS,
     NOT_CUT_TO_NOTHING,
     SEPARATED,
+    Bytes,
     GivenDirectory,
     GivenFile,
     GivenPath,
@@ -85,7 +86,7 @@ class Settings(_Described):
     models_dir: GivenDirectory | None = None
     """Directory of models that are loaded on demand. Without the setting model, no other is served;
     without both, ~/.local/share/dragoman/models beside the bundled ones."""
-    memory_limit: ByteSize = ByteSize(0)
+    memory_limit: Bytes = ByteSize(0)
     """Memory for all models together, such as 4GiB, on each device. 0: a part of what is free."""
     preload: Names = ()
     """Models of the directory that always stay in memory, separated by commas."""

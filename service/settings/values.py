@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import unquote, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, DirectoryPath, FilePath, SecretStr
+from pydantic import AfterValidator, BeforeValidator, ByteSize, DirectoryPath, FilePath, SecretStr
+from pydantic_core import PydanticCustomError
 from pydantic_settings import NoDecode
 
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 
+_WHOLE_SIZE = re.compile(r"\s*\d*\.?\d+\s*[A-Za-z]*\s*")
 _HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]{1,255}")
 _HEADER_NAME = re.compile(r"[!#$&'*+.^_`|~0-9A-Za-z-]+")
@@ -31,8 +33,15 @@ def _separated(value: object) -> object:
 
 def _given(value: object) -> object:
     """An empty path would be the current directory, and no message shows an empty address."""
-    if value == "":
+    if isinstance(value, str) and not value.strip():
         raise ValueError("must not be empty")
+    return value
+
+
+def _size(value: object) -> object:
+    """Pydantic would read the beginning of a size, and "4,5GiB" as 4 bytes."""
+    if isinstance(value, str) and not _WHOLE_SIZE.fullmatch(value):
+        raise PydanticCustomError("byte_size", "not a size")
     return value
 
 
@@ -100,6 +109,7 @@ SEPARATED = BeforeValidator(_separated)
 NOT_CUT_TO_NOTHING = AfterValidator(_not_cut_to_nothing)
 HEADERS = AfterValidator(_headers)
 _GIVEN = BeforeValidator(_given)
+Bytes = Annotated[ByteSize, BeforeValidator(_size)]
 GivenText = Annotated[str, _GIVEN]
 GivenPath = Annotated[Path, _GIVEN]
 GivenFile = Annotated[FilePath, _GIVEN]

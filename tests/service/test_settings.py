@@ -89,11 +89,12 @@ def test_values_that_do_not_go_together_are_refused_by_name(wrong: dict[str, obj
 
 
 @pytest.mark.parametrize("name", [n for n, f in Settings.model_fields.items() if "Path" in str(f)])
-def test_no_path_is_empty(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("empty", ["", " "])
+def test_no_path_is_empty(name: str, empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be the current directory."""
     with pytest.raises(ValueError, match=f"^setting {name}: "):
-        read_settings(Settings, {name: ""})
-    monkeypatch.setenv(f"DRAGOMAN_{name.upper()}", "")
+        read_settings(Settings, {name: empty})
+    monkeypatch.setenv(f"DRAGOMAN_{name.upper()}", empty)
     with pytest.raises(ValueError, match=f"^setting {name}: "):
         read_settings(Settings, {})
 
@@ -140,7 +141,10 @@ def test_malformed_values_are_refused(wrong: dict[str, object]) -> None:
     [
         ("device", "gpu", "must be auto, cpu, cuda, cuda:1 or cuda:0,1"),
         ("memory_limit", "lots", "must be a size, such as 500MB or 4GiB"),
-        ("memory_limit", "4 furlongs", "must be a size, such as 500MB or 4GiB"),
+        *(
+            ("memory_limit", size, "must be a size, such as 500MB or 4GiB")
+            for size in ("4 furlongs", "4,5GiB", "1,000", "1.5.5GiB", "4GiB or so", "-1", "inf")
+        ),
         ("model", "", "must not be empty"),
         ("host", "", "must not be empty"),
         ("trusted_proxies", "*", "must be an address or a network such as 10.0.0.0/8"),
