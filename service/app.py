@@ -137,8 +137,22 @@ def _wire(
     settings: Settings, models: ServedModels, metrics_: Metrics, commons: Commons | None
 ) -> ServerState:
     keys = open_keys(settings)
-    if commons is None:
-        commons = local_commons(settings, keys)
+    try:
+        commons = commons or local_commons(settings, keys)
+        return _wired(settings, models, metrics_, commons, keys)
+    except BaseException:
+        if keys is not None:
+            keys.close()
+        raise
+
+
+def _wired(
+    settings: Settings,
+    models: ServedModels,
+    metrics_: Metrics,
+    commons: Commons,
+    keys: KeyStore | None,
+) -> ServerState:
     dispatcher = models.dispatcher
     names = [field.name for field in dataclasses.fields(RequestLimits)]
     named = {name: getattr(settings, name) for name in names}

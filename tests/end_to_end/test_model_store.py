@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -159,9 +159,9 @@ def test_the_server_follows_the_store(store: ModelStore, caplog: pytest.LogCaptu
 
 def test_only_an_admin_loads_a_model_again(store: ModelStore, tmp_path: Path) -> None:
     database = tmp_path / "server.db"
-    keys = KeyStore(database)
-    admin, _ = keys.create(KeyOptions(), is_admin=True)
-    other, _ = keys.create(KeyOptions())
+    with closing(KeyStore(database)) as keys:
+        admin, _ = keys.create(KeyOptions(), is_admin=True)
+        other, _ = keys.create(KeyOptions())
     settings = {"preload": "en-de", "database": database, "api_keys": "required"}
     with serving(store, **settings) as client:
 

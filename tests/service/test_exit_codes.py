@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from service.commands.process import failing_in_one_line
 from service.commons.local import local_commons
 from service.commons.spool import Spool
 from service.settings import Settings
-from service.settings.startup import startup_errors
+from service.settings.startup import StartupError, startup_errors
 from service.stores import database
 from service.stores.keys import KeyStore
 from tests.service.fakes import FakeRunner, fake_model
@@ -65,6 +66,25 @@ def database_of_another_version(path: Path) -> None:
 
 def serve_with(path: Path) -> None:
     create_app(Settings(database=path, api_keys="required"), [fake_model(FakeRunner())])
+
+
+@pytest.mark.parametrize("start", [database_with_damaged_pages, database_of_another_version])
+def test_a_start_that_fails_leaves_no_database_open(
+    start: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, connect = list[sqlite3.Connection](), sqlite3.connect
+
+    def connected(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    with pytest.raises(StartupError):
+        start(tmp_path)
+    assert opened
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+            connection.execute("SELECT 1")
 
 
 PASSES = [(no_memory, ""), (no_thread, ""), (locked_directory, "another server")]

@@ -411,7 +411,8 @@ def test_a_store_that_is_emptied_is_not_ready_and_says_why(workshop: Workshop) -
 
 def test_without_a_store_no_model_is_loaded_again(tmp_path: Path) -> None:
     database = tmp_path / "server.db"
-    admin, _ = KeyStore(database).create(KeyOptions(), is_admin=True)
+    with contextlib.closing(KeyStore(database)) as keys:
+        admin, _ = keys.create(KeyOptions(), is_admin=True)
     given = Settings(database=database, api_keys="required")
     with TestClient(create_app(given, [fake_model(FakeRunner())])) as client:
         headers = {"Authorization": f"Bearer {admin}"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -30,16 +31,28 @@ from service.translation.glossary import GlossaryEntry
 
 ENTRIES = [GlossaryEntry("dog", "Köter"), GlossaryEntry("US", "USA", True)]
 MORE = GlossaryEntry("cow", "Kuh")
+Open = Callable[..., GlossaryStore]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> GlossaryStore:
-    return GlossaryStore(tmp_path / "d.sqlite")
+def open_store(tmp_path: Path) -> Iterator[Open]:
+    """Opens stores of one database until the test ends."""
+    with ExitStack() as opened:
+
+        def store(**limits: int) -> GlossaryStore:
+            return opened.enter_context(closing(GlossaryStore(tmp_path / "d.sqlite", **limits)))
+
+        yield store
 
 
-def test_a_glossary_is_kept_between_starts(tmp_path: Path) -> None:
-    made = GlossaryStore(tmp_path / "d.sqlite").add("pets", "en", "de", ENTRIES, EVERYBODY)
-    again = GlossaryStore(tmp_path / "d.sqlite")
+@pytest.fixture
+def store(open_store: Open) -> GlossaryStore:
+    return open_store()
+
+
+def test_a_glossary_is_kept_between_starts(open_store: Open) -> None:
+    made = open_store().add("pets", "en", "de", ENTRIES, EVERYBODY)
+    again = open_store()
     assert again.all(EVERYBODY) == [made]
     assert again.entries("pets", EVERYBODY) == again.entries(made.id, EVERYBODY) == ENTRIES
     glossary = again.load("pets", EVERYBODY)
@@ -47,8 +60,8 @@ def test_a_glossary_is_kept_between_starts(tmp_path: Path) -> None:
     assert again.load("pets", EVERYBODY) is glossary
 
 
-def test_a_change_is_seen_by_another_process(tmp_path: Path) -> None:
-    one, other = (GlossaryStore(tmp_path / "d.sqlite") for _ in range(2))
+def test_a_change_is_seen_by_another_process(open_store: Open) -> None:
+    one, other = open_store(), open_store()
     one.add("pets", "en", "de", ENTRIES, EVERYBODY)
     assert len(other.load("pets", EVERYBODY).entries) == 2
     one.replace("pets", "de", "en", ENTRIES[:1], EVERYBODY)
@@ -75,8 +88,8 @@ def test_names_are_unique_and_bounded(store: GlossaryStore) -> None:
     assert [found.name for found in store.all(EVERYBODY)] == ["pets"]
 
 
-def test_what_belongs_to_nobody_is_limited_as_what_an_owner_has(tmp_path: Path) -> None:
-    store = GlossaryStore(tmp_path / "d.sqlite", max_glossaries=2, max_terms=3)
+def test_what_belongs_to_nobody_is_limited_as_what_an_owner_has(open_store: Open) -> None:
+    store = open_store(max_glossaries=2, max_terms=3)
     for owner in (EVERYBODY, Owner("one")):
         store.add("a", "en", "de", ENTRIES, owner)
         with pytest.raises(InvalidField, match="would be 4 terms in glossaries, at most 3"):
@@ -86,24 +99,24 @@ def test_what_belongs_to_nobody_is_limited_as_what_an_owner_has(tmp_path: Path) 
             store.add("c", "en", "de", ENTRIES[:1], owner)
 
 
-def test_what_adds_nothing_is_taken_where_more_is_stored_than_may_be(tmp_path: Path) -> None:
+def test_what_adds_nothing_is_taken_where_more_is_stored_than_may_be(
+    store: GlossaryStore, open_store: Open
+) -> None:
     """As after an operator lowered a limit."""
-    path = tmp_path / "d.sqlite"
-    with closing(GlossaryStore(path)) as store:
-        for owner, name in itertools.product((EVERYBODY, Owner("one")), "ab"):
-            both = [(("en", "de"), ENTRIES), (("de", "en"), ENTRIES)]
-            store.add_dictionaries(name, both, owner)
-    with closing(GlossaryStore(path, max_glossaries=1, max_terms=1)) as store:
-        for owner in (EVERYBODY, Owner("one")):
-            store.change("a", owner, "c", [(("en", "de"), ENTRIES)])
-            store.put_dictionary("c", ("de", "en"), ENTRIES, owner)
-            with pytest.raises(InvalidField, match="would be 5 glossaries, at most 1"):
-                store.put_dictionary("c", ("en", "zh"), ENTRIES, owner)
-            with pytest.raises(InvalidField, match="would be 9 terms in glossaries, at most 1"):
-                store.put_dictionary("c", ("de", "en"), [*ENTRIES, MORE], owner)
-            assert not store.replace("c", "en", "de", ENTRIES, owner)[1]
-            with pytest.raises(InvalidField, match="at most 1"):
-                store.add("d", "en", "de", ENTRIES, owner)
+    for owner, name in itertools.product((EVERYBODY, Owner("one")), "ab"):
+        both = [(("en", "de"), ENTRIES), (("de", "en"), ENTRIES)]
+        store.add_dictionaries(name, both, owner)
+    store = open_store(max_glossaries=1, max_terms=1)
+    for owner in (EVERYBODY, Owner("one")):
+        store.change("a", owner, "c", [(("en", "de"), ENTRIES)])
+        store.put_dictionary("c", ("de", "en"), ENTRIES, owner)
+        with pytest.raises(InvalidField, match="would be 5 glossaries, at most 1"):
+            store.put_dictionary("c", ("en", "zh"), ENTRIES, owner)
+        with pytest.raises(InvalidField, match="would be 9 terms in glossaries, at most 1"):
+            store.put_dictionary("c", ("de", "en"), [*ENTRIES, MORE], owner)
+        assert not store.replace("c", "en", "de", ENTRIES, owner)[1]
+        with pytest.raises(InvalidField, match="at most 1"):
+            store.add("d", "en", "de", ENTRIES, owner)
 
 
 def test_a_change_of_several_dictionaries_is_stored_whole_or_not_at_all(
@@ -131,8 +144,8 @@ def test_what_takes_a_glossarys_place_takes_that_of_all_its_dictionaries(
     assert (replaced.pair, replaced.num_entries) == (("de", "en"), 1)
 
 
-def test_a_glossary_goes_with_all_its_dictionaries(tmp_path: Path) -> None:
-    store = GlossaryStore(tmp_path / "d.sqlite", max_glossaries=2, max_terms=4)
+def test_a_glossary_goes_with_all_its_dictionaries(open_store: Open) -> None:
+    store = open_store(max_glossaries=2, max_terms=4)
     given = [(("en", "de"), ENTRIES), (("de", "en"), ENTRIES)]
     for name in ("pets", "beasts"):
         store.add_dictionaries(name, given, EVERYBODY)
@@ -148,8 +161,7 @@ def test_merged_terms_take_the_places_of_their_sources(store: GlossaryStore) -> 
     assert store.entries("pets", EVERYBODY) == [GlossaryEntry("dog", "Hündin"), ENTRIES[1], cat]
 
 
-def test_only_the_terms_that_are_merged_are_written(tmp_path: Path) -> None:
-    store = GlossaryStore(tmp_path / "d.sqlite")
+def test_only_the_terms_that_are_merged_are_written(store: GlossaryStore, tmp_path: Path) -> None:
     terms = [GlossaryEntry(str(number), "a") for number in range(MAX_ENTRIES - 1)]
     key = store.add("pets", "en", "de", terms, EVERYBODY).id
     with closing(sqlite3.connect(tmp_path / "d.sqlite")) as connection:
