@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
+from service.errors import shown
 from service.settings import Settings
 
 _OTHER_VARIABLES = (
@@ -72,7 +73,7 @@ def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
         return f"{name} is no setting{_hint(name, kind.model_fields)}"
     field = kind.model_fields.get(str(error["loc"][0]))
     is_secret = field is not None and _is_secret(field)
-    return f"setting {name}: {message}" + ("" if is_secret else f" (got {error['input']!r})")
+    return f"setting {name}: {message}" + ("" if is_secret else f" (got {shown(error['input'])})")
 
 
 def _is_secret(field: FieldInfo) -> bool:

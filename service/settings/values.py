@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import NoDecode
 
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
+from service.errors import shown
 
 _WHOLE_SIZE = re.compile(r"\s*\d*\.?\d+\s*[A-Za-z]*\s*")
 _HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}")
@@ -48,14 +49,16 @@ def _size(value: object) -> object:
 def _origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
-            raise ValueError(f"an origin must be * or like https://example.org, not {origin!r}")
+            raise ValueError(
+                f"an origin must be * or like https://example.org, not {shown(origin)}"
+            )
     return origins
 
 
 def _hosts(hosts: tuple[str, ...]) -> tuple[str, ...]:
     for host in hosts:
         if host != "*" and not _HOST_NAME.fullmatch(host):
-            raise ValueError(f"a host must be * or like translate.example.org, not {host!r}")
+            raise ValueError(f"a host must be * or like translate.example.org, not {shown(host)}")
     return hosts
 
 
@@ -65,7 +68,7 @@ def _networks(proxies: tuple[str, ...]) -> tuple[str, ...]:
             ipaddress.ip_network(proxy)
         except ValueError:
             raise ValueError(
-                f"a proxy must be an address or a network such as 10.0.0.0/8, not {proxy!r}"
+                f"a proxy must be an address or a network such as 10.0.0.0/8, not {shown(proxy)}"
             ) from None
     return proxies
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import traceback
 from pathlib import Path
@@ -154,6 +155,23 @@ def test_a_refusal_says_what_is_allowed_in_words(name: str, value: str, allowed:
     with pytest.raises(ValueError, match=f"^setting {name}: .*{allowed}") as refused:
         read_settings(Settings, {name: value})
     assert "(got " in str(refused.value)
+
+
+def test_a_refusal_is_one_short_sentence_whatever_was_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = list[str]()
+    for name, value in itertools.product(Settings.model_fields, (" ", "a\nb", "-1", "x" * 5000)):
+        monkeypatch.setenv(variable := f"DRAGOMAN_{name.upper()}", value)
+        try:
+            read_settings(Settings, {})
+        except ValueError as error:
+            told.append(str(error))
+        except OSError as error:  # a command tells it with its file
+            told.append(error.strerror or "")
+        monkeypatch.delenv(variable)
+    assert len(told) > 3 * len(Settings.model_fields)
+    assert all(len(one) < 300 and "\n" not in one for one in told)
 
 
 @pytest.mark.parametrize(
