@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import html
+import itertools
 import posixpath
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
@@ -65,7 +66,7 @@ _PAGE_ENDINGS = b".htm", b".xhtml", b".xml"
 _CONTENTS = "application/x-dtbncx+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
 _LABEL, _REFERENCE = frozenset({"text"}), frozenset({"itemref", "opf:itemref"})
-_PICTURE = "image/svg+xml"
+_PICTURE, _PAGE_INSIDE = "image/svg+xml", frozenset({"foreignobject"})
 _PICTURE_TEXTS, _POSITIONS = frozenset({"text", "title", "desc"}), ("x", "y", "dy")
 
 
@@ -119,7 +120,8 @@ def parse_svg(content: bytes, options: FileOptions) -> TextFile:
 
 
 def _picture(xml: XmlText, options: FileOptions) -> TextFile:
-    """A page of SVG. What has a position of its own is a line; a tip within a text is a text."""
+    """A page of SVG, in which programs such as draw.io have parts of HTML. What has a position of
+    its own is a line; a tip within a text is a text."""
 
     def role(index: int) -> Role:
         if xml.tokens[index].name in _PICTURE_TEXTS:
@@ -127,9 +129,30 @@ def _picture(xml: XmlText, options: FileOptions) -> TextFile:
         is_placed = any(xml.attribute(index, name) is not None for name in _POSITIONS)
         return "line" if is_placed else "pair"
 
-    content = InlineContent(xml, _PICTURE_TEXTS, role)
+    content, pages = InlineContent(xml, _PICTURE_TEXTS, role), [*_inner_pages(xml)]
+    inside = {index for page in pages for index in range(*page)}
+    texts = (index for index in xml.starts(_PICTURE_TEXTS) if index not in inside)
+    places = itertools.chain(
+        *(content.places(index) for index in texts),
+        *(_page_places(xml, first, last) for first, last in pages),
+    )
     root = next(token for token in xml.tokens if token.kind is Kind.START)
-    return TextFile(xml.decoded, content.all_places(), _languages(xml.source, root, options))
+    return TextFile(xml.decoded, places, _languages(xml.source, root, options))
+
+
+def _inner_pages(xml: XmlText) -> Iterator[tuple[int, int]]:
+    """The tokens of the outermost parts that are HTML."""
+    end = 0
+    for index in xml.starts(_PAGE_INSIDE):
+        if index >= end and (end := xml.end_of(index)) > index + 2:
+            yield index + 1, end - 1
+
+
+def _page_places(xml: XmlText, first: int, last: int) -> Iterator[Place]:
+    """Of a page that is these tokens."""
+    start, page = xml.tokens[first].start, xml.written(first, last)
+    for cut in cuts(page, [*scan(page)]):
+        yield Place(start + cut[0], start + cut[1], Segment(page[slice(*cut)], "html"))
 
 
 def _languages(source: str, root: Token, options: FileOptions) -> list[Edit]:

@@ -611,3 +611,15 @@ def test_a_tip_within_a_text_of_a_picture_is_a_text_of_its_own() -> None:
         done
         == "<svg><text>ONE <a><title>TWO</title>THREE</a></text><title><p>FOUR</p></title></svg>"
     )
+
+
+def test_pages_within_a_picture_are_translated_as_pages() -> None:
+    """As draw.io and Mermaid draw labels."""
+    page = '<div xmlns="http://www.w3.org/1999/xhtml">{}<br/><pre>Keep</pre><title>{}</title></div>'
+    label = "<switch><foreignObject>{}</foreignObject><text>{}</text></switch><foreignObject/>"
+    nested = label.format(page.format("Open <b>it</b> now", "a tip"), "open")
+    picture = f"<svg><title>two</title>{nested}<style>Keep</style></svg>"
+    assert len(texts_of("a.svg", picture.encode())) == 3
+    done = label.format(page.format("OPEN <b>IT</b> NOW", "A TIP"), "OPEN").replace("Keep", "KEEP")
+    done = f"<svg><title>TWO</title>{done}<style>Keep</style></svg>"
+    assert translated("a.svg", picture.encode()).decode() == done
