@@ -1,6 +1,6 @@
 """The numbers of a text by value, so that 1,000 and 1.000, 3.14 and 3,14 can be compared.
 
-A number has all the values that its spelling allows: `1.000` is a thousand or one, `3 p.m.` is 3 or
+A number has all the values that its spelling allows: `1.234` is a thousand or one, `3 p.m.` is 3 or
 15, `2 Millionen` is 2 or 2,000,000, but `2万` only 20,000 and `2 Mio.` 2,000,000.
 """
 
@@ -34,6 +34,8 @@ _IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
 _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")
 _HEAD = regex.compile(r"\d+(?:\D\d{2,3})*+")
 """What stands before a decimal mark, in Western or Indian groups: 3.5,000 is no number."""
+_WITH_ZERO = regex.compile(r"[1-9].*\D\d\d0")
+"""1.500 is not 1.5: networks write 250,000 for 250.00."""
 _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
     r"(?=\d)(?:\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+(?!\d)"
@@ -298,7 +300,7 @@ def _spelled(written: str) -> Iterator[Decimal]:
     last = _LAST_GROUP.search(written)
     if last is not None and written.count(written[last.start()]) == 1:
         head = written[: last.start()]
-        if _HEAD.fullmatch(head):
+        if _HEAD.fullmatch(head) and not _WITH_ZERO.fullmatch(written):
             yield Decimal(f"{_MARK.sub('', head)}.{last[1]}").normalize()
 
 
