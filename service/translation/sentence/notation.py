@@ -83,13 +83,18 @@ def enter_notation(text: str, pair: tuple[str, str], *, is_number: bool = False)
         is_measured = is_number or found["before"] is not None or found["after"] is not None
         if is_measured or not _is_version(number, pair[0]):
             new = localised(number, *pair)
-            copy = number
-            if new == number and _BY_COMMAS.fullmatch(number):
-                copy = number.replace(",", ".")
+            copy = _swapped(number, pair) if new == number else number
             if new is not None and new != copy:
                 written[copy] = new
     joined = [*_joined(text, pair)]
     return Notation(text, written, joined, is_number) if written or joined else None
+
+
+def _swapped(number: str, pair: tuple[str, str]) -> str:
+    """How networks write a number that stands as the target writes it: with the other marks."""
+    if _BY_COMMAS.fullmatch(number):
+        return number.replace(",", ".")
+    return localised(number, *reversed(pair)) or number
 
 
 def _joined(text: str, pair: tuple[str, str]) -> Iterator[Mapping[str, str]]:

@@ -17,6 +17,8 @@ from tests.service.translation.sentence.test_stages import linked, to_itself
         (("de", "en"), "1.961 und -3,5 von 2,4", "1.961, -3,5 of 2,4", "1,961, -3.5 of 2.4"),
         (("en", "zh"), "2,500 of 3.1, 7,8", "有2.500人 3.1, 7.8", "有2,500人 3.1, 7.8"),
         (("de", "en"), "1.234,56 am 5.6.", "1.234,56 x1.234,56", "1,234.56 x1.234,56"),
+        (("en", "de"), "1 234,5 of 1.234,50", "1 234.5 von 1,234.50", "1 234,5 von 1.234,50"),
+        (("de", "en"), "2,345.67 Euro", "2.345,67 euros", "2,345.67 euros"),
     ],
 )  # fmt: skip
 def test_a_copied_number_gets_the_marks_of_the_target(
