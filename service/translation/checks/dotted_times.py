@@ -1,4 +1,4 @@
-"""German times with a point, as 8.00 bis 12.30 Uhr and Mo 7.00-13.00: with a colon, networks and
+"""Times with a point, as 8.00 bis 12.30 Uhr, Mo 7.00-13.00, `at 8.30`: with a colon, networks and
 checks tell them from decimals."""
 
 from __future__ import annotations
@@ -25,10 +25,17 @@ _NO_PRICE = (
     r"(?<![\d.,:/§$€£]|(?:Version|Kapitel|Abschnitt|Ziffer|Punkt|Nr\.|Fr\.|CHF|EUR|USD|[§$€£])\s?)"
 )
 """No price, and no section either."""
+_OF_ENGLISH = rf"(?:\b[Aa]t\s|\b[Ff]rom\s(?={_FULL}\sto\s{_FULL}))"
+_AND_OF_ENGLISH = r"(?:,\s|\s(?:to|and|or)\s)"
+_END_OF_ENGLISH = (
+    rf"(?=$|\n|[,;:!?)]|\.(?!\d)|\s(?:on|in\sthe|every|sharp|to(?:day|night|morrow)|and|or)\b"
+    rf"|\sto\s{_FULL})"
+)
 _DOTTED = regex.compile(
     rf"(?=[0-9]{{1,2}}\.[0-5][0-9]){_NO_PRICE}"
     rf"(?:{_TIME}(?=(?:{_AND}{_TIME}){{0,7}}(?:{_TO}\d\d?)?\s?(?:Uhr|h)\b)"
     rf"|(?<=\b{_DAY}\.?,?\s){_FULL}{_NOT_COUNTED}"
+    rf"|(?<={_OF_ENGLISH}(?:{_FULL}{_AND_OF_ENGLISH}){{0,7}}){_FULL}{_END_OF_ENGLISH}"
     rf"|{_FULL}(?=\sbis$|{_TO}{_FULL}{_END})|(?<={_NO_PRICE}{_FULL}{_TO}){_FULL}{_END})"
 )
 

@@ -54,15 +54,20 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
     elif language in ("en", "de"):
         spoken = (Hour(*one, one.new) for one in find_spoken_hours(text, language))
         find = _english if language == "en" else _german
-        yield from disjoint([*spoken, *(find(text) if _HAS_DIGIT.search(text) else ())])
+        dotted = _dotted(text) if "." in text else ()
+        yield from disjoint([*spoken, *(find(text) if _HAS_DIGIT.search(text) else ()), *dotted])
 
 
 def _german(text: str) -> Iterator[Hour]:
-    """Those before Uhr, and those with a point."""
-    with_colon = with_colons(text)
-    yield from map(_before_uhr, _UHR.finditer(with_colon))
+    """Those before Uhr."""
+    yield from map(_before_uhr, _UHR.finditer(with_colons(text)))
+
+
+def _dotted(text: str) -> Iterator[Hour]:
+    """Those with a point."""
     for start, end in dotted_times(text):
-        yield Hour(start, end, *[with_colon[start:end]] * 2)
+        written = text[start:end].replace(".", ":")
+        yield Hour(start, end, written, written)
 
 
 def _before_uhr(found: regex.Match[str]) -> Hour:

@@ -136,22 +136,25 @@ def test_a_half_in_words_is_a_number(source: str, target: str) -> None:
 
 
 DOTTED = [
-    "von {} bis {} und von {} bis {} Uhr",
-    "{}–{}, {}–{} Uhr",
-    "Mo–Fr {}-{}, Sa {} - {}",
-    "um {}, {}, {} oder {} Uhr",
+    ("de", "von {} bis {} und von {} bis {} Uhr"),
+    ("de", "{}–{}, {}–{} Uhr"),
+    ("de", "Mo–Fr {}-{}, Sa {} - {}"),
+    ("de", "um {}, {}, {} oder {} Uhr"),
+    ("en", "from {} to {} and from {} to {} on Monday"),
+    ("en", "at {}, {}, {} or {}"),
 ]
 
 
-@pytest.mark.parametrize("text", DOTTED)
+@pytest.mark.parametrize(("language", "text"), DOTTED)
 @pytest.mark.parametrize(
     "times", [("8.00", "12.30", "13.45", "17.00"), ("0.15", "9.30", "10.15", "24.00")]
 )
-def test_times_with_a_point_are_times(text: str, times: tuple[str, ...]) -> None:
+def test_times_with_a_point_are_times(language: str, text: str, times: tuple[str, ...]) -> None:
     dotted, colons = text.format(*times), text.format(*(t.replace(".", ":") for t in times))
     assert with_colons(dotted) == colons
-    assert entered(dotted, "de") == (entered(colons, "de") or colons)
-    carried = "–".join(one.new for one in find_amounts(dotted, "de", "en"))
+    assert entered(dotted, language) == (entered(colons, language) or colons)
+    other = "en" if language == "de" else "de"
+    carried = "–".join(one.new for one in find_amounts(dotted, language, other))
     assert re.split("–| bis | oder ", carried) == [time.replace(".", ":") for time in times]
     assert unmatched(find_numbers(dotted), find_numbers(colons)) == ([], [])
 
@@ -164,6 +167,7 @@ def test_times_with_a_point_are_times(text: str, times: tuple[str, ...]) -> None
         "CHF 8.00–12.00",
         "8.00-12.00 kg",
         "1.15.2–1.30",
+        "at 7.45 percent, at 9.32, from 9.00 to 12.05, at $8.30",
     ],
 )
 def test_what_only_looks_like_times_stays(text: str) -> None:
