@@ -33,7 +33,12 @@ from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import KEPT_LOST, num_parted
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.first_letter import with_first_capital
-from service.translation.sentence.latin import keeps_latin, lost_latin
+from service.translation.sentence.latin import (
+    keeps_latin,
+    lost_latin,
+    tears_latin,
+    torn_latin,
+)
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Draft, leave
@@ -79,7 +84,7 @@ class Assembly:
         result = self._results[sentence] = self._read(sentence, entry, outcome)
         if result.faults or entry.is_title:
             again = self._preparation.second_translation
-            second = again.entry(number, sentence, entry, result.faults)
+            second = again.entry(number, sentence, entry, result.faults, result.drafts[0].text)
             if second is not None:
                 self.again[number] = second
 
@@ -292,14 +297,14 @@ def _untranslated(sentence: Sentence) -> Draft:
 
 
 def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None], float]:
-    """Counts how much a translation lost: terms, Latin words if it keeps them, words between kept
-    strings, numbers before units, dates, hours, and numbers that only one side has, lost ones
-    twice; KEPT_LOST if a kept string was lost or doubled."""
+    """Counts how much a translation lost: terms, Latin words if it keeps them, letters of names,
+    words between kept strings, numbers before units, dates, hours, and numbers that only one side
+    has, lost ones twice; KEPT_LOST if a kept string was lost or doubled."""
     text, pair = sentence.text, (work.source, work.target)
     has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
     numbers = find_numbers(text) if has_numbers else None
     has_latin = not text.isascii() and keeps_latin(*pair)
-    if numbers is None and not (has_latin or sentence.kept):
+    if numbers is None and not (has_latin or sentence.kept or tears_latin(*pair)):
         return _num_lost
     return functools.partial(_num_faults, sentence, pair, numbers, has_latin=has_latin)
 
@@ -327,6 +332,8 @@ def _num_faults(
         num_faults += num_parted(sentence, draft)
     if has_latin:
         num_faults += 2 * lost_latin(sentence.text, draft.text)
+    if tears_latin(*pair):
+        num_faults += 2 * len(torn_latin(sentence.text, draft.text))
     if numbers is not None:
         lost, added = unmatched(numbers, find_numbers(draft.text))
         texts = sentence.text, draft.text

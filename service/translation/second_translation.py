@@ -20,7 +20,7 @@ from service.translation.markup.flow import MARK
 from service.translation.prefixes import Prefixes
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.entering import Entrance, Entry, LastStage
-from service.translation.sentence.latin import find_latin, keeps_latin
+from service.translation.sentence.latin import find_latin, keeps_latin, tears_latin, torn_latin
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.replaced import Replacement
@@ -56,9 +56,11 @@ class SecondTranslation:
         self._most_tokens, self._most_target = limits.max_source_tokens, limits.max_target_tokens
         self._beam_size = max(work.options.beam_size, min(LEAST_BEAM, limits.max_beam_size))
 
-    def entry(self, number: int, sentence: Sentence, first: Entry, faults: float) -> Entry | None:
-        """The sentence of this number as it enters again, whose first translation has these faults;
-        None if it need not or cannot. What a stream sends as it comes stays."""
+    def entry(
+        self, number: int, sentence: Sentence, first: Entry, faults: float, target: str = ""
+    ) -> Entry | None:
+        """The sentence of this number as it enters again, whose first translation, `target`, has
+        these faults; None if it need not or cannot. What a stream sends as it comes stays."""
         if first.is_title and not faults:
             title = self._entrance.enter_title(first)
             return title if len(title.source.ids) <= self._most_tokens else None
@@ -68,7 +70,7 @@ class SecondTranslation:
         stages = [s for s in first.stages if not isinstance(s, Carriers | LastStage)]
         text = stages[-1].text if stages else sentence.text
         is_begun = self._prefixes is not None and self._prefixes.begins(number)
-        carriers = self._carry_amounts(sentence, first, text, is_begun=is_begun)
+        carriers = self._carry_amounts(sentence, first, text, target, is_begun=is_begun)
         if carriers is None and faults == KEPT_LOST:
             carriers = self._entrance.carried(sentence, text)
         if carriers is None:
@@ -87,7 +89,7 @@ class SecondTranslation:
         return Entry(source, text, stages) if has_room else None
 
     def _carry_amounts(
-        self, sentence: Sentence, first: Entry, text: str, *, is_begun: bool
+        self, sentence: Sentence, first: Entry, text: str, target: str, *, is_begun: bool
     ) -> Carriers | None:
         """Carriers also for the numbers, terms and Latin words; None if these are more than the
         network tells apart or takes, or must not be carried. A required beginning may end between
@@ -98,7 +100,7 @@ class SecondTranslation:
         terms = [Replacement(one.start, one.end, spelled(one)) for one in found]
         amounts = self._amounts(sentence)
         amounts = amounts if is_begun else _with_signs(sentence, amounts)
-        others = [*amounts, *self._latin(sentence)]
+        others = [*amounts, *self._latin(sentence, target)]
         others = [one for one in others if not _overlaps(one, terms)]
         carriers = self._entrance.carried(sentence, text, sorted([*terms, *others]))
         if carriers is None or self._entrance.count(carriers.text) > self._most_tokens:
@@ -111,11 +113,13 @@ class SecondTranslation:
             new = to_traditional(one.new) if self._work.is_traditional else one.new
             yield one._replace(new=new)
 
-    def _latin(self, sentence: Sentence) -> Iterator[Replacement]:
-        """The words that the translation keeps."""
-        if keeps_latin(self._work.source, self._work.target):
-            for start, end in find_latin(sentence.text):
-                yield Replacement(start, end, sentence.text[start:end])
+    def _latin(self, sentence: Sentence, target: str) -> Iterator[Replacement]:
+        """The words that the translation keeps, and those that it tore."""
+        text, pair = sentence.text, (self._work.source, self._work.target)
+        found = [*find_latin(text)] if keeps_latin(*pair) else []
+        if tears_latin(*pair):
+            found += torn_latin(text, target)
+        yield from (Replacement(start, end, text[start:end]) for start, end in found)
 
 
 def _with_signs(sentence: Sentence, amounts: Iterable[Replacement]) -> Iterator[Replacement]:

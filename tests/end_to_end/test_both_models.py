@@ -14,6 +14,7 @@ from service.commands.group import dragoman
 from service.offline import OfflineOptions, OfflineTranslator
 from service.translation.checks.dates import lost_dates
 from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.sentence.latin import torn_latin
 from tests.end_to_end.conftest import ask
 
 ROOT = Path(__file__).parents[2]
@@ -175,6 +176,13 @@ def test_alternatives_have_the_numbers_of_the_text(
         for other in others:
             assert unmatched(find_numbers(text), find_numbers(other)) == ([], []), (text, other)
             assert not lost_dates(text, other, pair)
+
+
+def test_no_name_loses_its_first_letters_in_chinese(client: TestClient) -> None:
+    texts = ["Federer beat Nadal in Wimbledon.", "Siobhan and Niamh are from Galway."]
+    answer = ask(client, q=texts, source="en", target="zh")
+    torn = map(torn_latin, texts, answer["translatedText"])
+    assert [*torn] == [[], []], answer["translatedText"]
 
 
 LINES = (

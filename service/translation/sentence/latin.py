@@ -1,7 +1,7 @@
 """Words in Latin letters in a text of a script without spaces, such as an English word in Chinese.
 
 A translation into a language with spaces keeps them, but networks translate some into Chinese, and
-join some to the word or the mark before: theNode.
+join some to the word or the mark before: theNode. Into Chinese they copy parts of names: 弗eder.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _RUN = regex.compile(
 
 
 _WRITTEN = regex.compile(r"(?P<mark>(?<=\p{L})[.,:;!?])?(?<![\p{L}\p{N}_])(?P<word>\p{Latin}{2,}+)")
+_PART = regex.compile(r"(?<![\p{Latin}\p{N}_.'’-])\p{Latin}{2,}+(?![\p{N}_.])")
 _HEAD = regex.compile(r"\p{Latin}*\p{Ll}\Z")
 
 
@@ -77,6 +78,11 @@ def keeps_latin(source: str, target: str) -> bool:
     return is_spaced(target) and not is_spaced(source)
 
 
+def tears_latin(source: str, target: str) -> bool:
+    """Whether a translation may have parts of such words."""
+    return not is_spaced(target) and is_spaced(source)
+
+
 def find_latin(text: str) -> Iterator[Span]:
     """The runs of such words, in order; a single letter, as in T恤, is none."""
     found = _RUN.finditer(text) if LATIN.search(text) else ()
@@ -87,3 +93,17 @@ def lost_latin(text: str, translation: str) -> int:
     """How many of the runs the translation lacks, in capitals or not."""
     small = translation.casefold()
     return sum(text[start:end].casefold() not in small for start, end in find_latin(text))
+
+
+def torn_latin(text: str, translation: str) -> list[Span]:
+    """The names of a text of which a translation into a script without spaces has a part only,
+    without the first letters."""
+    found = _PART.findall(translation) if LATIN.search(translation) else ()
+    parts = {part.casefold() for part in found}
+    words = [*_PART.finditer(text)] if parts else []
+    parts -= {word[0].casefold() for word in words}
+    return [
+        Span(*word.span())
+        for word in words
+        if word[0][0].isupper() and any(part in word[0][1:].casefold() for part in parts)
+    ]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from service.translation.sentence.latin import enter_latin, find_latin, keeps_latin, lost_latin
+from service.translation.sentence.latin import (
+    enter_latin,
+    find_latin,
+    keeps_latin,
+    lost_latin,
+    tears_latin,
+    torn_latin,
+)
 from service.translation.sentence.stages import Draft
 
 
@@ -55,3 +62,15 @@ def test_words_stand_apart_in_their_own_capitals(source: str, target: str, expec
 
 def test_without_words_there_is_no_stage() -> None:
     assert enter_latin("T恤和3D打印") is None
+
+
+@pytest.mark.parametrize("name", ["Anna", "Federer", "Siobhan", "Lübeck"])
+def test_a_name_without_its_first_letters_is_torn(name: str) -> None:
+    text = f"Then {name} met Tom and used applications."
+    for at in range(1, len(name) - 1):
+        (torn,) = torn_latin(text, f"然后弗{name[at:]}遇见Tom和app。")
+        assert text[slice(*torn)] == name
+    for whole in (name, name[:-1], name.upper(), "安", f"汤姆{name}x"):
+        assert torn_latin(text, f"然后{whole}遇见") == []
+    pairs = [("en", "zh"), ("en", "de"), ("zh", "en")]
+    assert [tears_latin(*pair) for pair in pairs] == [True, False, False]
