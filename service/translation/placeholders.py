@@ -20,7 +20,7 @@ from service.translation.language.segmentation import BAR
 _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
 _LONG_UNITS = (
-    r"km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa"
+    r"km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mcdµ][lL]|dB|[hkM]Pa"
     r"|ms|px|rpm|kcal|kJ|min|°[CF]|mph|bpm|mmHg|(?:fl[ ])?oz|[kMG]bit/s|[kMG]bps"
 )
 UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltsVAWh]")
@@ -133,6 +133,17 @@ _PLACE_GOES_ON = regex.compile(
     regex.X,
 )
 """Chinese characters in an address or a path: /wiki/北京, C:\\用户\\a.txt."""
+_ELEMENT = (
+    "(?:A[cglmrstu]|B[aehikr]?|C[adeflmnorsu]?|D[bsy]|E[rsu]|F[elmr]?|G[ade]|H[efgos]?|I[nr]?|Kr?"
+    "|L[airuv]|M[cdgnot]|N[abdehiop]?|O[gs]?|P[abdmortu]?|R[abefghnu]|S[bcegimnr]?|T[abcehilms]"
+    "|U|V|W|Xe|Yb?|Z[nr])"
+)
+_FORMULA = (
+    rf"(?![A-Z]++s$)(?=.*[a-z])(?:{_ELEMENT}\d*|\((?:{_ELEMENT}\d*)++\)\d*){{2,}}+[+-]?$"
+    rf"|{_ELEMENT}\d[+-]$"
+)
+"""Of a substance or an ion, as NaCl, Ca(OH)2 and Ca2+; not of CO2 and H2O, which networks know, and
+unlike PCs."""
 _CODE = regex.compile(
     r"""
     # a sign between letters or before them: a_b a=b a\b __a $a @a #a
@@ -156,14 +167,16 @@ _CODE = regex.compile(
     |^0x[\da-f]|[A-Za-z]\d{3}|[A-Z]-\d{3}|^[A-Z]{3}-[A-Z]$|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
     |^(?=\D*\d).*[a-z][A-Z]|[a-z][A-Z]+[a-z]+[A-Z]
     |^(?:[a-z]{2,}|[A-Z][a-z]{2,}(?!Inn))[A-Z][a-z]|[a-z]\.[A-Z][a-z]++[A-Z]|^[A-Za-z]{1,2}\*{2,}[A-Za-z]++$
-    """,
+    |^(?:"""
+    + _FORMULA
+    + ")",
     regex.V1 | regex.X,
 )
 """The features of a token of code."""
 _COMPOUND = regex.compile(r"-\p{Lu}\p{Ll}{2,}+")
 """A word that German adds to a name: do_it-Aufruf."""
 _HINT = re.compile(r"[#%&§*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]")
-_HINT_IN_WORDS = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{5})|[.:][a-z]|\(\)")
+_HINT_IN_WORDS = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{5}|[A-Z][a-rt-z]\b)|[.:][a-z]|\(\)")
 """The signs of a text with strings to keep. They are two, because a set of characters alone is
 searched ten times as fast."""
 _WORD = r"[^\W\d_]?[a-z\u00df-\u00ff]*"

@@ -70,6 +70,7 @@ def test_code_beside_code_is_found_whole_and_nothing_else(first: str, second: st
         "- item * item = x ~ y ^ z | w",
         "http:// user@ www. /",
         "The end.The next one",
+        "PCs, CDs, IDs, NPCs, UFOs, PhD, GmbH, AfD, CO2, H2O and a B- or C+. In- und Ausland",
         "Mach mit*innen und Leser_",
     ],
 )
