@@ -38,7 +38,21 @@ _LEADER = r"[.…!?](?:(?<=\.)\.{3,}+|(?<=…)…{2,}+|(?<=[!?])[!?]{2,}+)"
 lose some."""
 _COMMA = r",(?<=[^\s\"]\",)(?=\"[^\s\"])"
 """Of a row of quoted fields."""
-_KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER}|{_COMMA})+")
+_JSON_END = r"(?=\s{0,80}(?:[,}\]\n\ufffc]|$))"
+_FIELD = (
+    r'(?<=(?:^|[\n{,\[\ufffc])\s{0,80})"[^"\n]{1,200}"(?:\ufffc|\s{0,9}:\s{0,9}'
+    rf'(?:"(?!")|(?:true|false|null){_JSON_END}|(?=["{{\[\d\ufffc-])))'
+    rf'|"(?<!\\"){_JSON_END}(?<=(?:"\s{{0,9}}:\s{{0,9}}|\\)"[^"\n]{{1,2000}}")'
+)
+_BREAK = rf"{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER}|{_COMMA}"
+_KEPT = regex.compile(rf"(?V1)(?:{_BREAK})+")
+_KEPT_OF_JSON = regex.compile(rf"(?V1)(?:{_BREAK}|{_FIELD})+")
+"""Also the name of a field, and what ends its text."""
+_JSON = regex.compile(
+    r'^[^\S\n]*+[{\["\ufffc](?=[^\n]*"\s?:)[^\n]*(?:[,{}\[\]"\ufffc]|\d|true|false|null)$',
+    regex.MULTILINE,
+)
+"""A line of JSON."""
 _ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<.!?](?:(?<![.!?])|(?<=\.)\.{3}|(?<=[!?])[!?]{2})")
 """Signs of what may be kept of an ASCII text, beside three spaces."""
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
@@ -107,7 +121,7 @@ def is_one_sentence(text: str, language: str) -> bool:
         has_letters(text)
         and not (text[:1].isspace() or text[-1:].isspace())
         and is_bare(text)
-        and (_has_no_break(text) or _KEPT.search(text) is None)
+        and (_has_no_break(text) or _kept_of(text).search(text) is None)
         and len(list(_segment(text, language))) == 1
     )
 
@@ -116,6 +130,11 @@ def _has_no_break(text: str) -> bool:
     """Whether one cheap look finds that an ASCII text has nothing to keep."""
     has_gap = "   " in text or '","' in text
     return text.isascii() and not has_gap and _ASCII_BREAK.search(text) is None
+
+
+def _kept_of(text: str) -> regex.Pattern[str]:
+    """The pattern of what stands between the sentences of a text."""
+    return _KEPT_OF_JSON if '":' in text and _JSON.search(text) else _KEPT
 
 
 def is_spaced(language: str) -> bool:
@@ -158,7 +177,7 @@ class _Cutter:
 
     def cut(self, text: str) -> Iterator[Piece]:
         position = 0
-        for kept in _KEPT.finditer(text):
+        for kept in _kept_of(text).finditer(text):
             yield from self._cut_stretch(text[position : kept.start()])
             yield Piece(kept.group(), is_sentence=False)
             position = kept.end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from datetime import date
 
@@ -40,6 +41,25 @@ def test_joining_the_sentences_themselves_gives_the_text_back(
         assert has_letters(sentence)
         assert "😀" not in sentence
         assert not set(sentence) & set("\n\r\t\u2028")
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.dictionaries(
+        st.text(st.sampled_from("abN 你_."), min_size=1, max_size=9),
+        st.sampled_from(["A cat", 'She said "it" here', "你好", 3, -1.5, True, None]),
+        min_size=1,
+    ),
+    st.sampled_from([None, 1, 4]),
+)
+def test_of_json_only_the_texts_are_sentences(
+    fields: dict[str, str | float | None], indent: int | None
+) -> None:
+    nested = [{**fields, "more": [fields]}]
+    texts = [v.replace('"', '\\"') for v in fields.values() if isinstance(v, str)]
+    for data, count in ((fields, 1), (nested, 2)):
+        text = json.dumps(data, ensure_ascii=False, indent=indent)
+        assert sentences_of(cut(text)) == texts * count
 
 
 @settings(deadline=None, max_examples=60)
