@@ -29,20 +29,23 @@ _CIRCLED = "①-⑳"
 _MAIL = rf"(?:(?:R[eE]|A[wW]|F[wW]d?|FWD|WG):(?=\s)|{CHINESE_MAIL})"
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AaPp]\.?[Mm]\.?)?"
 _DAY = r"[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}"
-_STAMP = rf"(?:\[(?:{_DAY},?\s)?{_CLOCK}\](?=\s)|{_DAY},?\s{_CLOCK}\s-(?=\s))"
+_STAMP = rf"(?:\[(?:{_DAY},?\s)?{_CLOCK}\](?=\s)|(?:{_DAY},?\s)?{_CLOCK}\s[-–—](?=\s[^\W\d]))"
 """Before the author of a message: [12.05.24, 14:32:10], [9:41 AM] or 12/05/24, 2:32 PM -."""
 _ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
 _BULLET = "•·・‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
+_BEFORE_MAIL = rf"(?!{_MAIL})\w{{2,20}}(?P<colon>[:：]\s*)(?={_MAIL})"
+"""Subject: Re: of a mail."""
 _HEAD = regex.compile(
     rf"""\s*+(?: (?: [{_BULLET}] |[*+~](?=\s|\p{{L}}{{2}}) | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
     | {_ENTRY} | {_LETTERED} | [{_CIRCLED}] | {_MAIL} | {_STAMP}
     | [,;](?=\s) | [，、；：。]
-    | (?: \*{{2,}} | !{{2,}} | =+ | \#+ | [»→] )(?=\s) | >+(?=\s|\p{{L}}{{2}}) | «(?=\s[^»]*+$)
+    | (?: \*{{2,}} | !{{2,}} | /(?:/+!?|\*+) | =+ | \#+ | [»→] )(?=\s)
+    | >+(?=\s|\p{{L}}{{2}}) | «(?=\s[^»]*+$)
     ) \s*+ )++""",
     regex.X,
 )
 _TAIL = regex.compile(
-    r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|[»→«►▶])\s*+$|(?<=\p{L})[-=]{3,}+\s*+$|-(?<=\b(?:\d|\p{Lu}\p{Ll}?\d?)-)\s*+$"
+    r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|\*+/|[»→«►▶])\s*+$|(?<=\p{L})[-=]{3,}+\s*+$|-(?<=\b(?:\d|\p{Lu}\p{Ll}?\d?)-)\s*+$"
 )
 """Signs behind a sentence, and that of a mark or an ion: 2- and Cl-."""
 _FEW_WORDS = r"(?=[^{0}]*\p{{L}}{{2}})[^{0}\s]++(?: [^{0}\s]++)?"
@@ -65,9 +68,10 @@ _BETWEEN = r"(?:\s[»›>→⇒·•/]\s|[»›→⇒＞]|(?<=\p{Han})[>|｜;](?
 _TRAIL = regex.compile(rf"\s*+(?P<name>{_NAME})(?:{_BETWEEN}(?P<name>{_NAME}))++\s*+")
 """The way to a page, as in Home > Products > Tea, and entries that a sign joins."""
 _SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]")
+_SUBJECT = re.compile(rf"\s*{_BEFORE_MAIL}")
 _PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞|｜;]")
 _BARE = re.compile(
-    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|{_MAIL}|{_STAMP}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
+    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|{_MAIL}|{_BEFORE_MAIL}|{_STAMP}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
 )
 _ITEM = regex.compile(
     rf"(?:(?<=[\s\p{{Han}}\p{{P}}])|^)(?:(?P<number>[{_CIRCLED}])|(?P<open>[(（])?"
@@ -122,7 +126,8 @@ def line_sign(kept: str) -> str | None:
 
 def parts(line: str) -> Iterator[str]:
     """The pages of a way to a page and the signs between them, the entries of a row, or what
-    stands in brackets before or behind a sentence, and the sentence. Joined they are the line."""
+    stands in brackets before or behind a sentence or before the subject of a mail, and the
+    sentence. Joined they are the line."""
     position = 0
     for cut in [*_cuts(line), len(line)]:
         if cut > position:
@@ -133,6 +138,8 @@ def parts(line: str) -> Iterator[str]:
 def _cuts(line: str) -> list[int]:
     if _SECOND_ITEM.search(line) and (items := _items(line)):
         return items
+    if before_mail := _SUBJECT.match(line):
+        return [*before_mail.span("colon")]
     if _PARTING.search(line) is None:
         return []
     if trail := _TRAIL.fullmatch(line):

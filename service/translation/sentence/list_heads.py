@@ -26,7 +26,7 @@ _MARK_AT_END = regex.compile(r"(?<!\w)(?P<mark>[，、；：。]|[,;:](?=\s))(?P
 _MARK_WITHIN = regex.compile(
     rf"(?<=[\w%‰°℃)\]}}{MARK}])(?P<mark>[，、；：。])(?=(?P<space>\s)|[\w({MARK}]|(?P<end>\Z))"
 )
-_MAIL = regex.compile(rf"{CHINESE_MAIL}\s*")
+_MAIL = regex.compile(rf"(?P<colon>[：:]\s*)?(?P<mail>{CHINESE_MAIL})\s*")
 _IN_NUMBER = regex.compile(r"\d：\d")
 _PARTS = {
     "en": {
@@ -62,7 +62,7 @@ def with_usual_head(gap: str, target: str) -> str:
     gap = _MARK_AT_END.sub(lambda one: _ended(one, marks.get(one["mark"], one[0])), gap)
     if not is_spaced(target):
         return gap
-    gap = _MAIL.sub(lambda one: "Fwd: " if one[0][0] in "转轉" else "Re: ", gap)
+    gap = _MAIL.sub(_usual_mail, gap)
     return _AT_END.sub(lambda head: _ended(head, _usual(head, target)), gap)
 
 
@@ -79,6 +79,11 @@ def usual_marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
 def _ended(found: regex.Match[str], usual: str) -> str:
     """What is usual, with the end of the line that was found."""
     return usual.rstrip() + found["space"] if "\n" in found["space"] else usual
+
+
+def _usual_mail(found: regex.Match[str]) -> str:
+    usual = "Fwd: " if found["mail"][0] in "转轉" else "Re: "
+    return f": {usual}" if found["colon"] else usual
 
 
 def _usual(head: regex.Match[str], target: str) -> str:
