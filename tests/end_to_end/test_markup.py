@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from model.text.spans import Span
 from service.offline import OfflineTranslator
@@ -144,6 +145,23 @@ def test_marks_around_words_are_tags(
     inner, _, after = rest.partition(closing)
     assert before + inner + after == plain_text
     assert inner == inner.strip() != ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please **do not** press the *red* button **again**.",
+        "The **car** that I **bought** yesterday is already **broken**.",
+        "**Note:** The server must be running.",
+    ],
+)
+def test_markdown_reads_each_emphasis_of_a_translation(
+    translator: OfflineTranslator, text: str
+) -> None:
+    """Also in Chinese, where no spaces part them."""
+    found = translate(translator, text, "en", "zh")
+    marks = [re.findall("</?(?:em|strong)>", MarkdownIt().render(one)) for one in (text, found)]
+    assert sorted(marks[0]) == sorted(marks[1]), found
 
 
 @pytest.mark.parametrize("mark", ["*", "**"])

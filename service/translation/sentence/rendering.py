@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from service.translation.alignment import AlignmentLink
 from service.translation.markup.coded_text import TextPart
 from service.translation.markup.flow import MARK
-from service.translation.markup.placement import place_tags
+from service.translation.markup.placement import PlacedTag, place_tags
 from service.translation.sentence.parsed_text import Item, Sentence
 from service.translation.sentence.stages import Draft
+
+_EMPHASIS = frozenset({"*", "**", "***", "_", "__", "~~", "=="})
 
 
 def render(
@@ -71,12 +73,35 @@ def _parts(
 ) -> Iterator[TextPart]:
     text = translation.text
     kept = iter(_kept(sentence, index, attributes) for index in translation.order)
-    position = 0
-    for offset, index in place_tags(sentence.tags, sentence.text, text, translation.links):
-        yield from _written(sentence, text[position:offset], kept)
-        yield from _items(sentence.tag_items[index], attributes)
-        position = offset
+    position, last = 0, None
+    for tag in place_tags(sentence.tags, sentence.text, text, translation.links):
+        if last and _is_stuck(sentence, text, last, tag):
+            yield " "
+        yield from _written(sentence, text[position : tag.offset], kept)
+        yield from _items(sentence.tag_items[tag.tag], attributes)
+        position, last = tag.offset, tag
+    if last and _is_stuck(sentence, text, last, None):
+        yield " "
     yield from _written(sentence, text[position:], kept)
+
+
+def _is_stuck(sentence: Sentence, text: str, tag: PlacedTag, after: PlacedTag | None) -> bool:
+    """Whether Markdown does not read the end of an emphasis as one: before the beginning of
+    another, and between punctuation and a word."""
+    mark, partner = _emphasis(sentence, tag.tag), sentence.tags[tag.tag].partner
+    if not mark or partner is None or partner > tag.tag:
+        return False
+    if after and after.offset == tag.offset:
+        opened = sentence.tags[after.tag].partner or 0
+        return opened > after.tag and _emphasis(sentence, after.tag) == mark
+    sides = text[tag.offset - 1 : tag.offset + 1]
+    return sides[1:].isalnum() and sides[0] != MARK and not (sides[0].isalnum() or sides[0] == " ")
+
+
+def _emphasis(sentence: Sentence, tag: int) -> str:
+    """The character of a mark of emphasis; "" of another tag."""
+    written, *others = sentence.tag_items[tag] or [""]
+    return written[0] if written in _EMPHASIS and not others else ""
 
 
 def _kept(
