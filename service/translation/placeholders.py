@@ -198,10 +198,11 @@ _BLOCK_HEAD = regex.compile(
 )
 _UNIT = regex.compile(
     r"""(?:[hdmx]|ms|px|r?em|v[hw]|fps|[kKMGT]i?B|[kc]m|k?g
+    |s(?<=\{\d?\}s)(?!\ \p{Lu})
     |s(?<=(?:%[\d.]{0,8}[dfiu]|\b(?:s|secs?|seconds?|[Ss]ek(?:unden)?)\}{1,2})s))(?![\p{L}\p{N}_])""",
     regex.X,
 )
-"""What touches the placeholder of a number: {h}h {m}m."""
+"""What touches the placeholder of a number: {h}h {m}m and {0}s ago; not the German {0}s Haus."""
 _LETTER = re.compile(r"[A-Za-z0-9_\u00C0-\u024F]")
 _MARKS, _END_MARKS = "*_~", ".,;:!?"
 _PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "[", "'": "'", '"': '"'}

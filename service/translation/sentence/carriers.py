@@ -29,6 +29,8 @@ _LEAST_BEGUN = 2
 _JOINED = regex.compile(r"[\p{Latin}\d_][:,;]")
 _OPENING, _CLOSING = frozenset("<[{="), frozenset(">]}")
 """What a kept string ends and begins with that a space never parts from the word inside."""
+_GENITIVE = regex.compile(r"s(?![\p{L}\p{N}'’])")
+"""What German adds to a name."""
 _PAUSES = frozenset(":,;")
 """Marks with a space after them where a language has spaces."""
 
@@ -281,7 +283,8 @@ def _replacement(
     if has_wide_marks and before in _PAUSES:
         is_touched = target[max(0, start - 2) : start - 1].isalpha()
     left = " " if is_touched and not beside.before else ""
-    right = " " if is_padded and after.isalnum() and not beside.after else ""
+    is_parted = after.isalnum() and not (beside.after or _GENITIVE.match(target, end))
+    right = " " if is_padded and is_parted else ""
     last = target[max(0, start - 2) : start - 1]
     is_beside_number = beside.before == MARK and last.isdigit()  # the carrier of the mark before
     if before == " " and (is_beside_number or _belongs(beside.before, last)):

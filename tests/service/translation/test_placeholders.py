@@ -110,6 +110,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ),
         ("{h}h {min}m {sec}s, %dh %ds", ["{h}h", "{min}m", "{sec}s", "%dh", "%ds"]),
         ("{size}MB, {n}x; {user}s, {n}th, %sm", ["{size}MB", "{n}x", "{user}", "{n}", "%s"]),
+        ("{0}s ago, {}s left, {0}s Haus, {a}s", ["{0}s", "{}s", "{0}", "{a}"]),
         ("Dear [NAME], code [ID2]: ###", ["[NAME]", "[ID2]", "###"]),
         (
             "<!-- Not this --> {n} day|{n} days, [2,*] a|b",
