@@ -68,6 +68,10 @@ _BETWEEN = r"(?:\s[»›>→⇒·•/]\s|[»›→⇒＞]|(?<=\p{Han})[>|｜;](?
 _TRAIL = regex.compile(rf"\s*+(?P<name>{_NAME})(?:{_BETWEEN}(?P<name>{_NAME}))++\s*+")
 """The way to a page, as in Home > Products > Tea, and entries that a sign joins."""
 _SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]")
+_MEASURED = regex.compile(
+    r"\s*+\p{L}[\p{L}\s-]{1,40}?(?P<measure>(?:[,，]\s?|\s[-–—]\s|\s?[(（])\d{1,4}\s?\ufffc[)）]?)\s*+"
+)
+"""Sugar, 1 kg: of a list, where networks copy the word. The unit is a kept string."""
 _SUBJECT = re.compile(rf"\s*{_BEFORE_MAIL}")
 _PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞|｜;]")
 _BARE = re.compile(
@@ -125,9 +129,9 @@ def line_sign(kept: str) -> str | None:
 
 
 def parts(line: str) -> Iterator[str]:
-    """The pages of a way to a page and the signs between them, the entries of a row, or what
-    stands in brackets before or behind a sentence or before the subject of a mail, and the
-    sentence. Joined they are the line."""
+    """The pages of a way to a page and the signs between them, the entries of a row, an article and
+    how much of it, or what stands in brackets before or behind a sentence or before the subject of
+    a mail, and the sentence. Joined they are the line."""
     position = 0
     for cut in [*_cuts(line), len(line)]:
         if cut > position:
@@ -140,6 +144,8 @@ def _cuts(line: str) -> list[int]:
         return items
     if before_mail := _SUBJECT.match(line):
         return [*before_mail.span("colon")]
+    if "\ufffc" in line and (measured := _MEASURED.fullmatch(line)):
+        return [measured.start("measure")]
     if _PARTING.search(line) is None:
         return []
     if trail := _TRAIL.fullmatch(line):

@@ -166,6 +166,11 @@ def test_the_heads_of_entries_are_no_part_of_them(heads: str, language: str, ent
         ("回复：转发：会议\n回复: 好\n他的回复：好", "zh", "会议|好|他的回复：好"),
         ("Subject: Re: FW: A trip\nSubject: Real", "en", "Subject|A trip|Subject: Real"),
         ("主题：回复：Re: 会议", "zh", "主题|会议"),
+        (
+            "Tea, 5 \ufffc\nRed wine (2 \ufffc)\nNo, 5 \ufffc of it",
+            "en",
+            "Tea|Red wine|No, 5 \ufffc of it",
+        ),
         ("// a car\n/* The bus */\n/// by train\n//! it", "en", "a car|The bus|by train|it"),
         ("[12/05/2024, 14:32:10] Tom: Yes\n[9:41 AM] Bo", "en", "Tom: Yes|Bo"),
         ("12.05.24, 14:32 - Tom: Ja\nam 12.05.24 da", "de", "Tom: Ja|am 12.05.24 da"),
