@@ -38,13 +38,14 @@ _LEADER = r"[.…!?](?:(?<=\.)\.{3,}+|(?<=…)…{2,}+|(?<=[!?])[!?]{2,}+)"
 lose some."""
 _COMMA = r",(?<=[^\s\"]\",)(?=\"[^\s\"])"
 """Of a row of quoted fields."""
+_OF_DOCSTRING = '"{3}'
 _JSON_END = r"(?=\s{0,80}(?:[,}\]\n\ufffc]|$))"
 _FIELD = (
     r'(?<=(?:^|[\n{,\[\ufffc])\s{0,80})"[^"\n]{1,200}"(?:\ufffc|\s{0,9}:\s{0,9}'
     rf'(?:"(?!")|(?:true|false|null){_JSON_END}|(?=["{{\[\d\ufffc-])))'
     rf'|"(?<!\\"){_JSON_END}(?<=(?:"\s{{0,9}}:\s{{0,9}}|\\)"[^"\n]{{1,2000}}")'
 )
-_BREAK = rf"{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER}|{_COMMA}"
+_BREAK = rf"{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER}|{_COMMA}|{_OF_DOCSTRING}"
 _KEPT = regex.compile(rf"(?V1)(?:{_BREAK})+")
 _KEPT_OF_JSON = regex.compile(rf"(?V1)(?:{_BREAK}|{_FIELD})+")
 """Also the name of a field, and what ends its text."""
@@ -128,7 +129,7 @@ def is_one_sentence(text: str, language: str) -> bool:
 
 def _has_no_break(text: str) -> bool:
     """Whether one cheap look finds that an ASCII text has nothing to keep."""
-    has_gap = "   " in text or '","' in text
+    has_gap = "   " in text or '","' in text or '"""' in text
     return text.isascii() and not has_gap and _ASCII_BREAK.search(text) is None
 
 

@@ -119,6 +119,7 @@ def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits
         ("Help!!! Wait... what?!", "en", ["Help", "Wait... what?!"]),
         ("第一章…………12，真的……", "zh", ["第一章", "12，真的……"]),
         ("ii. One. IV. Two", "en", ["One.", "Two"]),
+        ('"""The sum of it."""', "en", ["The sum of it."]),
         (", then go.\n; it 😀, is", "en", ["then go.", "it", "is"]),
         ("，然后。\n、去😀；好😀。是：的", "zh", ["然后。", "去", "好", "是：的"]),
         ("M. Roy part. Il rit.", "fr", ["M. Roy part.", "Il rit."]),
