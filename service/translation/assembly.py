@@ -303,10 +303,12 @@ def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None]
     text, pair = sentence.text, (work.source, work.target)
     has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
     numbers = find_numbers(text) if has_numbers else None
-    has_latin = not text.isascii() and keeps_latin(*pair)
-    if numbers is None and not (has_latin or sentence.kept or tears_latin(*pair)):
+    has_latin, has_torn = not text.isascii() and keeps_latin(*pair), tears_latin(*pair)
+    if numbers is None and not (has_latin or has_torn or sentence.kept):
         return _num_lost
-    return functools.partial(_num_faults, sentence, pair, numbers, has_latin=has_latin)
+    return functools.partial(
+        _num_faults, sentence, pair, numbers, has_latin=has_latin, has_torn=has_torn
+    )
 
 
 def _num_lost(draft: Draft | None) -> float:
@@ -321,9 +323,10 @@ def _num_faults(
     draft: Draft | None,
     *,
     has_latin: bool,
+    has_torn: bool,
 ) -> float:
     """`numbers`: those of the sentence, None without; `has_latin`: it may have Latin words that
-    its translation keeps."""
+    its translation keeps; `has_torn`: or that it has parts of."""
     if draft is None:
         return KEPT_LOST
     num_faults = 2 * len(draft.lost)
@@ -332,7 +335,7 @@ def _num_faults(
         num_faults += num_parted(sentence, draft)
     if has_latin:
         num_faults += 2 * lost_latin(sentence.text, draft.text)
-    if tears_latin(*pair):
+    if has_torn:
         num_faults += 2 * len(torn_latin(sentence.text, draft.text))
     if numbers is not None:
         lost, added = unmatched(numbers, find_numbers(draft.text))
