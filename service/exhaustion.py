@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+from collections.abc import Callable
 
 EXHAUSTED = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS)
 """What the system says when the machine has no room."""
@@ -21,6 +23,14 @@ def may_pass(failure: BaseException | None) -> bool:
             return True
         failure = failure.__cause__
     return False
+
+
+async def in_thread_or_here(action: Callable[[], object]) -> None:
+    """Do what must be done, and may be done twice: in a thread, or here if the system has none."""
+    try:
+        await asyncio.to_thread(action)
+    except RuntimeError:
+        action()
 
 
 def is_exhaustion(failure: Exception) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
+import functools
 import heapq
 import logging
 import time
@@ -16,6 +16,7 @@ from typing import Literal
 from service.commons.spool import Spool
 from service.commons.stored_file import StoredFile
 from service.errors import NotReady
+from service.exhaustion import in_thread_or_here
 from service.periodic import repeated
 
 _BYTES_OF_ENTRY = 16_384
@@ -139,7 +140,7 @@ class FileStore:
         for name in names:
             self._forget(name)
         if names:
-            await asyncio.to_thread(self._spool.remove, *names)
+            await in_thread_or_here(functools.partial(self._spool.remove, *names))
 
     def _forget(self, name: str) -> None:
         if (file := self._files.pop(name, None)) is None:

@@ -113,9 +113,14 @@ class Engine(PooledEngine):
         ]
 
     def start(self) -> None:
-        """Start the workers; futures resolve on the running event loop."""
-        for worker in self._workers:
-            worker.start()
+        """Start all workers or none; futures resolve on the running event loop. Raises RuntimeError
+        if the system has no thread."""
+        try:
+            for worker in self._workers:
+                worker.start()
+        except RuntimeError:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Fail all running and waiting sentences, and wait until the workers end."""

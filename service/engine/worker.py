@@ -89,11 +89,12 @@ class Worker:
         """None while the worker builds a new runner."""
 
     def start(self) -> None:
-        """Start the thread; publish updates on the running event loop."""
+        """Start the thread; publish updates on the running event loop. Raises RuntimeError if the
+        system has no thread."""
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._run, name="dragoman-worker", daemon=True)
-        self.is_running = True
-        self._thread.start()
+        thread = threading.Thread(target=self._run, name="dragoman-worker", daemon=True)
+        thread.start()
+        self._thread, self.is_running = thread, True
 
     def request_stop(self) -> None:
         """Fail all running and waiting tasks, and stop the thread."""

@@ -27,6 +27,7 @@ from service.engine.pooled_engine import PooledEngine
 from service.engine.ticket import Ticket
 from service.engine.worker import lower_own_priority
 from service.errors import Draining, Loading, ServiceError
+from service.exhaustion import in_thread_or_here
 from service.models.pooled import (
     LeaseRequest,
     LoadedT,
@@ -302,6 +303,8 @@ class ModelPool(Generic[LoadedT]):
                 offered = (one.resident for one in self.models.values() if one.name == model.name)
                 await self._make_room([*filter(None, offered), *self._held])
                 loaded, more_seconds = await self._in_thread(load)
+                if self._is_started:
+                    loaded.engine.start()
             except BaseException:
                 self.num_bytes -= model.loadable.num_bytes
                 raise
@@ -336,7 +339,6 @@ class ModelPool(Generic[LoadedT]):
             size = shown_bytes(model.loadable.num_bytes)
             told = model.name, seconds, size
             _logger.log(self._log_level, "the model %s is loaded: %.1f s, %s", *told)
-            loaded.engine.start()
         if self.is_draining:
             loaded.engine.refuse_new_work()
 
@@ -387,10 +389,10 @@ class ModelPool(Generic[LoadedT]):
         if model.resident is resident:
             model.resident = None
             measure(model, self.models)
-        await asyncio.to_thread(resident.loaded.engine.stop)
+        await in_thread_or_here(resident.loaded.engine.stop)
         self._residents.discard(resident)
         del resident.loaded
-        await asyncio.to_thread(give_memory_back)
+        await in_thread_or_here(give_memory_back)
         self.num_bytes -= resident.num_bytes
         model.metrics.count_eviction()
         _logger.log(self._log_level, "the model %s has left the memory", model.name)

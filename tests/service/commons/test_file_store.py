@@ -211,6 +211,21 @@ async def test_a_translation_without_room_is_not_kept_and_costs_nobody_another(
         assert await has(store, name) == [True]
 
 
+async def test_what_is_dropped_leaves_the_disk_though_the_system_has_no_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    store = store_in(tmp_path, 2 * ENTRY_BYTES, [0.0])
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        first, second = await translated(store, 0), await translated(store, ENTRY_BYTES)
+    assert first is not None
+    assert second is not None
+    assert [path.name for path in tmp_path.iterdir()] == [f"{second}.json"]
+
+
 async def test_failed_files_are_bounded_too(tmp_path: Path) -> None:
     store, files = store_in(tmp_path, 4 * ENTRY_BYTES, [0.0]), [sent() for _ in range(9)]
     for file in files:

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Sequence
@@ -273,3 +274,23 @@ def test_the_exit_status_tells_the_supervisor_and_one_line_says_why() -> None:
     assert "answer: the engine is not running" in ended.stdout
     (line,) = ended.stderr.strip().splitlines()
     assert line.startswith("CRITICAL the process ends: cuda:0 does not compute any more")
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+async def test_an_engine_without_threads_for_all_workers_leaves_none(
+    nth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, started = threading.Thread.start, list[threading.Thread]()
+
+    def start_some(thread: threading.Thread) -> None:
+        if len(started) + 1 == nth:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    engine = Engine([FakeRunner, FakeRunner], Metrics().of_model("fake"), LIMITS)
+    with pytest.raises(RuntimeError, match="start new thread"):
+        engine.start()
+    assert not engine.is_ready
+    assert not any(thread.is_alive() for thread in started)

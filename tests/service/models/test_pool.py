@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import itertools
 import logging
 import random
 import re
@@ -436,3 +437,27 @@ async def test_a_removed_model_has_no_gauges_and_counts_on_when_it_returns() -> 
         await store.ask("0")
         await eventually(lambda: store.pool.num_bytes == 1)
         assert store.count("ready", "0") == 1
+
+
+@pytest.mark.parametrize("nth", range(1, 7))
+async def test_models_come_and_leave_though_the_system_has_no_thread_once(
+    nth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.models.pool._AFTER_FAILURE_SECONDS", 0.0)
+    start, numbers = threading.Thread.start, itertools.count(1)
+
+    def start_if_possible(thread: threading.Thread) -> None:
+        if next(numbers) == nth:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async with store_of(3, limit=2) as store, asyncio.timeout(60):
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", start_if_possible)
+            for name in "01201":
+                with contextlib.suppress(NotReady):
+                    await store.ask(name)
+        assert next(numbers) > nth
+        for name in "0120":
+            await store.ask(name)
+        assert store.pool.num_bytes == len(store.pool.engines) == 2
