@@ -15,7 +15,7 @@ from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis
 from model.decoding.sentence_limits import SentenceLimits
 from service.engine.sentence_task import SentenceOutcome
-from service.translation.assembly import Assembly, faults_of
+from service.translation.assembly import Assembly, fault_counter
 from service.translation.glossary import GlossaryEntry
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.markup.flow import MARK, Kept
@@ -157,7 +157,7 @@ def test_each_loss_of_a_translation_counts(
     sentence = Sentence(text.replace("|", MARK), [Kept(("km",), "km")] * num_marks)
     draft = Draft(translation.replace("|", MARK), (), range(num_marks), lost)
     work = work_of(text, *pair.split("-"))
-    assert faults_of(sentence, [draft, None], work) == [faults, math.inf]
+    assert [*map(fault_counter(sentence, work), [draft, None])] == [faults, math.inf]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
@@ -81,7 +82,7 @@ def entries_of(
     preparation = Preparation(tokenizer_of(reserved, "zh-en"), limits, work)
     (parsed,), (first,) = preparation.prepare()
     source = dataclasses.replace(first.source, is_streamed=is_streamed)
-    first = dataclasses.replace(first, source=source)
+    first = structs.replace(first, source=source)
     again = preparation.second_translation.entry(0, parsed.sentences[0], first, faults)
     return first, again
 
