@@ -148,7 +148,7 @@ class DocumentJobs:
             raise NotDone("the file is not translated yet; ask for its status")
         try:
             return await asyncio.to_thread(self._spool.open_translated, file.name)
-        except OSError:
+        except FileNotFoundError:
             raise UnknownFile(_GONE) from None
 
     def remove(self, name: str) -> None:

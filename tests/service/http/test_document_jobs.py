@@ -296,6 +296,22 @@ def test_a_full_disk_refuses_a_file_or_fails_it(
         assert ended(client, send(client))["status"] == "done"
 
 
+def test_a_translation_that_cannot_be_opened_now_is_not_called_gone(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    with serving(FakeRunner(), directory) as (_, client):
+        name = send(client)
+        ended(client, name)
+        with monkeypatch.context() as patched:
+            patched.setattr(Spool, "open_translated", fail)
+            answer = client.get(f"/documents/{name}/result")
+        assert (answer.status_code, answer.json()["code"]) == (503, "exhausted")
+        assert client.get(f"/documents/{name}/result").content == LINES.upper()
+
+
 def test_a_directory_that_cannot_be_had_is_named_before_the_start(directory: Path) -> None:
     models = [fake_model(FakeRunner())]
     with serving(FakeRunner(), directory), pytest.raises(StartupError, match="another server has"):
