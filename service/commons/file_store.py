@@ -155,19 +155,23 @@ class FileStore:
         return None if file is None or file.has_ended else file
 
     def _end(self, name: str, **changes: object) -> None:
-        """One that was removed meanwhile may have been written since."""
-        if (file := self._open(name)) is None:
-            if name not in self._files:
-                self._spool.remove(name)
+        """One that was removed or lost meanwhile may have been written since."""
+        if (file := self._open(name)) is not None:
+            self._count(self._files.pop(name), -1)
+            file = dataclasses.replace(file, changed_seconds=self._clock(), **changes)  # type: ignore[arg-type]
+            self._enter(file)
+            self._recorded(file)
+        self._drop_contents(name)
+        self._drop_some()
+
+    def _drop_contents(self, name: str) -> None:
+        """Remove from the disk what nobody needs of a file that has ended or is gone."""
+        if (file := self._files.get(name)) is None:
+            self._spool.remove(name)
             return
-        self._count(self._files.pop(name), -1)
-        file = dataclasses.replace(file, changed_seconds=self._clock(), **changes)  # type: ignore[arg-type]
-        self._enter(file)
-        self._recorded(file)
         self._spool.remove_sent(name)
         if file.state == "error":
             self._spool.remove_translated(name)
-        self._drop_some()
 
     def _enter(self, file: StoredFile) -> None:
         self._files[file.name] = file

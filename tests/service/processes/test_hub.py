@@ -204,6 +204,24 @@ async def test_the_files_of_a_dead_front_end_or_hub_fail(settings: Settings) -> 
         assert await other.add(files[2]) == "taken"
 
 
+async def test_what_is_written_of_a_file_that_its_hub_has_lost_leaves_the_disk(
+    settings: Settings, tmp_path: Path
+) -> None:
+    async with front_ends(settings) as fronts:
+        files, spool = fronts.commons[0].files, fronts.commons[0].spool
+        names = ["a", "b"]
+        for name in names:
+            assert await files.add(dataclasses.replace(FILE, name=name)) == "taken"
+        await fronts.start()
+        for name in names:
+            spool.write_sent(name, b"sent")
+            spool.write_translated(name, b"done")
+        files.fail("a", "code", "message")
+        await files.finish("b", "en")
+        left = {path.name for path in (tmp_path / "documents").iterdir()}
+        assert left == {"lock", "a.json", "b.json"}
+
+
 async def test_what_a_dead_front_end_has_taken_is_given_back(settings: Settings) -> None:
     async with front_ends(settings) as fronts:
         one, other = fronts.commons
