@@ -224,8 +224,9 @@ def run_at_random(
 ) -> RandomRun:
     """Admit sentences at random steps, while slots and rows last, until all have ended.
 
-    A sentence takes part in this `share` of the steps, if the runner allows it. In a step a stream
-    of a sentence begins with the probability `streamed`, and one is given up with `abandoned`.
+    A sentence takes part in this `share` of the steps, if the runner allows it; who takes no part
+    sends no token and does not end. In a step a stream of a sentence begins with the probability
+    `streamed`, and one is given up with `abandoned`.
     """
     waiting, index_of = list(range(len(sentences))), dict[int, int]()
     run = RandomRun({}, {index: [] for index in waiting})
@@ -241,7 +242,10 @@ def run_at_random(
         is_partial = share < 1 and runner.can_step_subset
         some = [h for h in index_of if rng.random() < share] if is_partial else None
         result = runner.step(some or None)
+        ended = {one.handle for one in result.finished}
+        assert ended | result.streamed.keys() <= set(some or index_of)
         for handle, ids in result.streamed.items():
+            assert ids
             run.streamed[index_of[handle]].append(list(ids))
         run.results.update((index_of.pop(f.handle), f) for f in result.finished)
         if index_of and rng.random() < abandoned:
