@@ -146,15 +146,11 @@ class RunningBatch:
         return self._all
 
     def shape_of(self, batch: StepBatch) -> StepShape:
-        """Upper bounds on what the next step of a batch reads."""
-        length = min(self._longest() + 1, self._max_target_tokens)
+        """Upper bounds on what the next step of a batch reads: no history has more tokens than the
+        steps since the oldest sentence was admitted."""
+        oldest = next(iter(self._running.values()))
+        length = min(self.num_steps - oldest.first_step + 1, self._max_target_tokens)
         return StepShape(length, batch.longest_source)
-
-    def _longest(self) -> int:
-        """Upper bound on the tokens of a live hypothesis: the steps since the oldest sentence was
-        admitted."""
-        first = next(iter(self._running.values()), None)
-        return min(self.num_steps - first.first_step, self._max_target_tokens) if first else 0
 
     def _describe(self, handles: list[int]) -> StepBatch:
         if len(handles) >= len(self._running):
