@@ -55,6 +55,13 @@ def test_requests_over_the_limit_are_told_which_and_when_to_come_back(serve: Ser
     assert httpx.get(f"{server.url}/health").status_code == 200
 
 
+def test_who_is_refused_and_asks_again_at_once_is_slowed_down(serve: Serve) -> None:
+    server = serve(requests_per_minute=2, api_keys="optional")
+    answers = [translate(server, key) for key in ("", "x", "")]
+    assert [answer.status_code for answer in answers] == [200, 403, 429]
+    assert min(answer.elapsed.total_seconds() for answer in answers[1:]) > 0.09
+
+
 def test_characters_are_counted_by_the_work_that_is_asked_for(serve: Serve) -> None:
     """The fake model's own beam has 4 hypotheses, or 1; wider ones cost as many times."""
     server = serve(characters_per_minute=300)
