@@ -37,6 +37,13 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "documents"
 
 
+@pytest.fixture(autouse=True)
+def no_task_fails_unseen(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    yield
+    gc.collect()
+    assert [record for record in caplog.get_records("call") if record.name == "asyncio"] == []
+
+
 @contextlib.contextmanager
 def serving(
     runner: FakeRunner, directory: Path, **settings: Any
@@ -278,6 +285,8 @@ def test_what_is_not_done_within_its_time_fails(directory: Path) -> None:
         assert codes == {"deadline"}
         runner.gate.set()
         until(lambda: client.get(f"/documents/{names[0]}").status_code == 404)
+    with serving(runner, directory, deadline_seconds=0.001) as (_, client):
+        assert ended(client, send(client))["status"] == "done"
 
 
 def test_a_full_disk_refuses_a_file_or_fails_it(
