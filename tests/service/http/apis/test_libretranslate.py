@@ -182,6 +182,7 @@ def test_a_file_of_every_format_comes_back_under_its_own_name(
         ("../../etc/a.txt", 'filename="a_de.txt"'),
         ("C:\\x\\a.txt", 'filename="a_de.txt"'),
         (".txt", 'filename="translated_de.txt"'),
+        ("d\u202e.txt", 'filename="d_de.txt"'),
         ("a'b;c.txt", "filename*=UTF-8''a%27b%3Bc_de.txt"),
         ("x" * 500 + ".txt", f'filename="{"x" * 80}_de.txt"'),
         ("a.pdf", 'filename="a_de.txt"'),
