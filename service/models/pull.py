@@ -129,11 +129,13 @@ def _from_hub(store: ModelStore, source: Source) -> _Fetched:
 
 
 def _from_address(store: ModelStore, source: Source, directory: Path) -> _Fetched:
+    """Its origin has nothing of the address that may be a secret, because others read it."""
     name, address = source.name, urlsplit(source.name)
     expected = (source.sha256 or "").lower()
     if not _SHA256.fullmatch(expected):
         raise StoreError(f"{name} needs its SHA-256 (--sha256), 64 hexadecimal digits")
-    origin = {"source": _stem(address.path), "address": name, "sha256": expected}
+    told = address._replace(netloc=address.netloc.rpartition("@")[2], query="", fragment="")
+    origin = {"source": _stem(address.path), "address": told.geturl(), "sha256": expected}
     directory.mkdir()
     if address.scheme == "file":
         archive = Path(url2pathname(address.path))

@@ -388,6 +388,18 @@ def test_an_archive_is_taken_only_with_its_sum(
     assert not list(store.downloads.glob("*"))
 
 
+def test_no_secret_of_an_address_is_kept(
+    store: ModelStore, hub: Hub, untrained: dict[str, Path]
+) -> None:
+    base, root = hub.directory / "nllb-small", untrained["nllb"].parent
+    archive = Path(shutil.make_archive(str(base), "gztar", root, "nllb"))
+    address = f"{hub.url}/{archive.name}"
+    given = address.replace("//", "//name:secret@") + "?signature=secret#secret"
+    model = pull(store, Source(given, MOST, hashlib.sha256(archive.read_bytes()).hexdigest()))
+    assert model.info.origin["address"] == address
+    assert not any(b"secret" in content for content in files_of(store.directory).values())
+
+
 def test_a_new_version_takes_the_name_and_the_old_one_stays_until_it_is_pruned(
     store: ModelStore,
 ) -> None:
