@@ -289,6 +289,24 @@ def test_what_is_not_done_within_its_time_fails(directory: Path) -> None:
         assert ended(client, send(client))["status"] == "done"
 
 
+def test_a_request_whose_file_waits_too_long_hears_it_and_leaves_nothing(directory: Path) -> None:
+    runner, files = FakeRunner(), {"file": ("a.txt", LINES)}
+    with serving(runner, directory, deadline_seconds=0.5) as (server, client):
+        held(runner, client, 8)
+        answer = client.post("/translate_file", data=PAIR, files=files)
+        assert (answer.status_code, answer.json()["code"]) == (504, "deadline")
+        assert server.app.state.server.documents.num_open == 8
+        assert len(list(directory.glob("*.sent"))) == 8
+
+
+def test_a_translation_that_somebody_has_removed_from_the_disk_is_unknown(directory: Path) -> None:
+    with serving(FakeRunner(), directory) as (_, client):
+        ended(client, name := send(client))
+        (directory / f"{name}.translated").unlink()
+        answer = client.get(f"/documents/{name}/result")
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown_file")
+
+
 def test_a_full_disk_refuses_a_file_or_fails_it(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
