@@ -207,6 +207,53 @@ async def test_a_model_in_use_does_not_leave_before_its_requests_end() -> None:
         assert store.loads == ["0", "1", "0"]
 
 
+async def test_a_model_that_is_let_go_in_use_is_loaded_again_for_the_next() -> None:
+    async with store_of(1, limit=1) as store:
+        await store.ask("0")
+        async with store.pool.lease(["0"], NO_TICKET):
+            store.pool.let_go(store.pool.models["0"])
+            waiting = asyncio.create_task(store.ask("0"))
+            await eventually(lambda: bool(store.pool._waiting))
+            assert store.loads == ["0"]
+        assert await waiting == ["1"]
+        assert store.loads == ["0", "0"]
+
+
+async def test_who_waits_for_a_second_model_has_the_first_even_if_that_must_leave() -> None:
+    """Else it would be loaded again and again, whenever it must leave in the load of the other."""
+    async with store_of(2, limit=2) as store:
+        await store.ask("0")
+        store.gate.clear()
+        waiting = asyncio.create_task(store.ask("0", "1"))
+        await eventually(lambda: store.most_bytes == 2)
+        store.pool.let_go(store.pool.models["0"])
+        store.gate.set()
+        assert await waiting == ["1", "1"]
+        assert store.loads == ["0", "1"]
+        await eventually(lambda: set(store.pool.engines) == {"1"})
+
+
+@pytest.mark.parametrize("where", ["here"], indirect=True)
+async def test_while_a_model_leaves_no_other_leaves_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with store_of(4, limit=3) as store:
+        for name in "013":
+            await store.ask(name)
+        await store.ask("1")
+        engine, has_left = store.pool.engines["1"], threading.Event()
+        stop = engine.stop
+        monkeypatch.setattr(engine, "stop", lambda: (has_left.wait(60), stop()))
+        store.pool.let_go(store.pool.models["1"])
+        waiting = asyncio.create_task(store.ask("2"))
+        await eventually(lambda: store.pool.num_bytes == 4)
+        for _ in range(20):
+            await store.ask("3")
+        has_left.set()
+        await waiting
+        assert set(store.pool.engines) == {"0", "2", "3"}
+
+
 async def test_loads_and_evictions_are_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     async with store_of(2, limit=1) as store:
