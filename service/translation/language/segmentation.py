@@ -5,6 +5,7 @@ Joining all of them gives the original text.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -61,6 +62,8 @@ _NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?|[a-hA-HivxIVX]\.")
 """Of an entry of a list: networks take iii. and I. for words."""
 _PAUSE = regex.compile(r"\s*+[,;，、；]")
 _WINDOW_CHARACTERS = 2000
+_BEGINNING = "So."
+"""A sentence of any language, to follow a full stop."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,8 @@ class _Cutter:
         yield from sentences_of(stretch, self.language)
 
     def _split(self, sentence: str) -> Iterator[Piece]:
-        parts_of_it = [*split_to_fit(sentence, self.max_tokens, self.count_tokens)]
+        is_end = functools.partial(_may_end, self.language)
+        parts_of_it = [*split_to_fit(sentence, self.max_tokens, self.count_tokens, is_end)]
         for place, part in enumerate(parts_of_it, 1):
             if len(part) == 1 and self.count_tokens(part) > self.max_tokens:
                 yield Piece(part, is_sentence=False)
@@ -232,6 +236,11 @@ def _segment(stretch: str, language: str) -> Iterator[str]:
         settled = sentences if is_last or len(sentences) == 1 else sentences[:-1]
         yield from settled
         start += sum(map(len, settled))
+
+
+def _may_end(language: str, text: str) -> bool:
+    """Whether the full stop at the end of a text is of no abbreviation."""
+    return len([*_segment(f"{text}{_BEGINNING}", language)]) > 1
 
 
 def _trim(sentence: str, *, begins: bool = True, ends: bool = True) -> Iterator[Piece]:

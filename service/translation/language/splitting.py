@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 import regex
 
 CountTokens = Callable[[str], int]
+IsEnd = Callable[[str], bool]
+"""Whether a sentence may end behind a text that has a full stop at its end."""
 
 _CLOSING = r"[\p{Pf}\p{Pe}\"'」』]*"
 _SPACED_CLOSING = r"(?:»(?=[\s.,;:!?]|$)\s*)?"
@@ -34,12 +36,16 @@ _GRAPHEME_WINDOW = 64
 _LETTER_OR_DIGIT = regex.compile(r"(?r)\p{L}|\d")
 _WORD_END = regex.compile(r"(?r)\p{Han}{2}|\p{L}")
 """The last letter, or two of Chinese: most of its words have two, as 下午."""
+_LONGEST_END = 40
+"""How many characters tell whether a full stop is of an abbreviation."""
 _NEAR_ENOUGH = 0.9
 _MAX_TRIES = 16
 _MAX_GROWTH = 4
 
 
-def split_to_fit(text: str, max_tokens: int, count_tokens: CountTokens) -> Iterator[str]:
+def split_to_fit(
+    text: str, max_tokens: int, count_tokens: CountTokens, is_end: IsEnd = bool
+) -> Iterator[str]:
     """Yield parts of at most `max_tokens` tokens each, as long as possible.
 
     White space around a part does not count. A single code point that does not fit is its own part.
@@ -48,7 +54,7 @@ def split_to_fit(text: str, max_tokens: int, count_tokens: CountTokens) -> Itera
     last = _letter_before_number(text)
     while start < len(text):
         size = _longest_fitting(text, start, size, max_tokens, count_tokens)
-        end = _best_boundary(text, start, start + size, last)
+        end = _best_boundary(text, start, start + size, last, is_end)
         if end < start + size and not _fits(text[start:end], max_tokens, count_tokens):
             end = start + size
         yield text[start:end]
@@ -89,25 +95,33 @@ def _longest_fitting(
     return max(fitting, 1)
 
 
-def _best_boundary(text: str, start: int, end: int, last: int) -> int:
+def _best_boundary(text: str, start: int, end: int, last: int, is_end: IsEnd) -> int:
     """The best cut in the second half of text[start:end], with the `last` letter behind it if that
     can be; the text's end if `end` reaches it."""
     if end >= len(text):
         return len(text)
     middle = start + (end - start) // 2
     ends = [last, end] if middle < last < end else [end]
-    cuts = (_boundary(text, middle, most) for most in ends)
+    cuts = (_boundary(text, middle, most, is_end) for most in ends)
     return next(filter(None, cuts), 0) or _grapheme_boundary(text, start, end)
 
 
-def _boundary(text: str, middle: int, end: int) -> int:
+def _boundary(text: str, middle: int, end: int, is_end: IsEnd) -> int:
     """The last of the best boundaries of text[middle:end]; 0 without."""
     for pattern in _BOUNDARIES:
-        ends = (m.end() for m in pattern.finditer(text, middle, end))
-        cut = max((cut for cut in ends if not _CONTINUATION.match(text, cut)), default=0)
+        found = [*pattern.finditer(text, middle, end)]
+        cut = next((m.end() for m in reversed(found) if _is_boundary(text, m, is_end)), 0)
         if cut > middle:
             return cut
     return 0
+
+
+def _is_boundary(text: str, found: regex.Match[str], is_end: IsEnd) -> bool:
+    """Whether a text may be cut behind what was found in it."""
+    end = found.end()
+    if _CONTINUATION.match(text, end):
+        return False
+    return found[0][:1] != "." or is_end(text[max(0, end - _LONGEST_END) : end])
 
 
 def _grapheme_boundary(text: str, start: int, end: int) -> int:

@@ -258,6 +258,21 @@ def test_a_sentence_does_not_go_on(text: str, language: str) -> None:
     assert sentences_of(cut(text.replace("|", gap), language)) == text.split("|")
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "abbreviation"),
+    [
+        ("All of his friends bzw. Tom and others of the school", "de", "bzw."),
+        ("All of the letters there incl. Those of the Greeks too", "en", "incl."),
+    ],
+)
+def test_no_sentence_is_cut_behind_an_abbreviation(
+    text: str, language: str, abbreviation: str
+) -> None:
+    for end, is_cut in ((abbreviation, False), ("here.", True)):
+        first, *_ = sentences_of(cut(text.replace(f"{abbreviation} T", f"{end} t"), language))
+        assert first.endswith(end) == is_cut
+
+
 @pytest.mark.parametrize("language", ["cs", "da", "de", "fi", "fr", "hu", "is", "lv", "nb", "pt"])
 def test_no_date_ends_a_sentence(language: str) -> None:
     for month in range(1, 13):
