@@ -31,6 +31,7 @@ _OPENING, _CLOSING = frozenset("<[{="), frozenset(">]}")
 """What a kept string ends and begins with that a space never parts from the word inside."""
 _GENITIVE = regex.compile(r"s(?![\p{L}\p{N}'’])")
 """What German adds to a name."""
+_TIGHT_COMMA = regex.compile(r",(?=\d)")
 _PAUSES = frozenset(":,;")
 """Marks with a space after them where a language has spaces."""
 
@@ -91,6 +92,7 @@ class Carriers:
                 is_padded=is_target_spaced or (is_source_spaced and slot.new == MARK),
                 has_wide_marks=is_target_spaced
                 and not (is_source_spaced or _is_joined(self.marked, slot)),
+                is_listed=self.marked.startswith(", ", slot.end),
             )
             for match, slot in zip(matches, slots, strict=True)
         ]
@@ -271,12 +273,13 @@ def _replacement(
     *,
     is_padded: bool,
     has_wide_marks: bool,
+    is_listed: bool,
 ) -> Replacement:
     """`new` in place of target[slice(*span)], with the spaces that it needs.
 
     A space is added where the translation has a letter or another carrier beside it and the source
-    has none, and after a mark if the source `has_wide_marks`. The space between it and its digit or
-    word is taken out."""
+    has none, and after a mark if the source `has_wide_marks`, or it `is_listed`: a comma and a
+    space follow. The space between it and its digit or word is taken out."""
     start, end = span
     before, after = target[max(0, start - 1) : start], target[end : end + 1]
     is_touched = before == "⟧" or (is_padded and before.isalnum())
@@ -291,6 +294,8 @@ def _replacement(
         start -= 1
     if after == " " and _belongs(beside.after, target[end + 1 : end + 2]):
         end += 1
+    elif is_listed and _TIGHT_COMMA.match(target, end):
+        end, right = end + 1, ", "
     return Replacement(start, end, f"{left}{new}{right}")
 
 

@@ -119,6 +119,8 @@ def test_what_is_kept_may_be_in_the_translation_too(kept: str, reserved: int) ->
         ("It is ￼5", "en-de", 1, "It is ⟦0⟧5", "Es kostet ⟦0⟧ 7", "Es kostet ￼ 7"),
         ("号:￼,￼", "zh-de", 2, "号:⟦0⟧,⟦1⟧", "no:⟦0⟧,⟦1⟧", "no: ￼,￼"),
         ("no:￼", "en-de", 1, "no:⟦0⟧", "nr:⟦0⟧", "nr:￼"),
+        ("5 ￼, 3 b", "de-en", 1, "5 ⟦0⟧, 3 b", "5 ⟦0⟧,3 b", "5 ￼, 3 b"),
+        ("5 ￼,3 b", "de-en", 1, "5 ⟦0⟧,3 b", "5 ⟦0⟧,3 b", "5 ￼,3 b"),
         ("￼'s car", "en-de", 1, "⟦0⟧'s car", "⟦0⟧s Auto ist da", "￼s Auto ist da"),
         ("我有￼本书", "zh-de", 1, "我有⟦0⟧本书", "I have⟦0⟧books", "I have ￼ books"),
     ],
