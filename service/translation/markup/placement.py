@@ -212,7 +212,7 @@ class Placement:
     def _nearest_word(self, source: Span, free: Sequence[Span]) -> Span | None:
         """The free word, but no kept string, that is nearest to where the part would be; None if
         there is none, or if the part is one of a word."""
-        if any(_INSIDE_WORD.match(self._source, max(0, edge - 1)) for edge in source):
+        if any(edge and _INSIDE_WORD.match(self._source, edge - 1) for edge in source):
             return None
         point = self._anchor(source.start, len(self._source))
         inside = (self._words[place] for part in free for place in _inside(self._words, part))
