@@ -58,10 +58,13 @@ _NAMED_LINK = regex.compile(
         (?P<address>\|(?:https?://|mailto:)[^\[\]\s]{1,2000}+\])
     |(?:\b(?:link|xref|mailto|image:?):(?=[^\s:])|\bhttps?://)[^\s\[\]]{1,2000}+(?<![/=?&])
         \[(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]=\n]{1,400}+)(?P<address>\])(?![\w/?&=\#-])
+    |(?<![\w<])<<[\w.:/\#-]{1,200}+,[ ]?(?P<text>(?=[^<>\n]*\p{L})[^\s<>][^<>\n]{0,400}+)
+        (?P<address>>>)(?![\w>])
     """,
     regex.X,
 )
-"""A link of Jira's, `[...|address]`, or of AsciiDoc's, `address[...]` and `xref:page[...]`."""
+"""A link of Jira's, `[...|address]`, or of AsciiDoc's, `address[...]`, `xref:page[...]` and
+`<<name,...>>`."""
 _COMMAND = regex.compile(
     r"\\(?:emph|text(?:bf|it|tt|sc|sf|rm)|underline|(?:sub){0,2}section|chapter|part|paragraph|title"
     r"|caption|footnote)\*?\{(?P<text>(?=[^{}\n]*\p{L})[^{}\n]{1,400}+)(?P<address>\})"
@@ -146,7 +149,13 @@ def _is_break(tag: Token, text: str) -> bool:
 
 def has_marks(text: str) -> bool:
     """Whether there may be tags, escaped characters or branches in the text."""
-    return "{" in text or "](" in text or _is_odd(text) or _MARK.search(text) is not None
+    is_odd = "{" in text or _may_link(text) or _is_odd(text)
+    return is_odd or _MARK.search(text) is not None
+
+
+def _may_link(text: str) -> bool:
+    """Whether there may be links or commands in the text."""
+    return "[" in text or "<<" in text or "\\" in text
 
 
 def _is_odd(text: str) -> bool:
@@ -223,7 +232,7 @@ def _key(text: str) -> Token | None:
 
 def _tokens(text: str, find: FindKept, is_spaced: bool) -> list[Token]:
     """The parts of links that are not their texts, and the marks outside them."""
-    links = list(_links(text)) if "[" in text or "\\" in text else []
+    links = list(_links(text)) if _may_link(text) else []
     within = {at for token in links for at in range(token.start, token.end)}
     marks = _marks(text, find, is_spaced)
     others = (mark for mark in marks if within.isdisjoint(range(mark.start, mark.end)))

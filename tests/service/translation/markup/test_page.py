@@ -13,9 +13,9 @@ from service.translation.markup.choices import message_branches
 from service.translation.markup.coded_text import TextPart
 from service.translation.markup.elements import is_block
 from service.translation.markup.flow import MARK, Flow
-from service.translation.markup.inline import text_flow
+from service.translation.markup.inline import has_marks, text_flow
 from service.translation.markup.page import take_apart
-from service.translation.placeholders import KeptStrings, find_kept
+from service.translation.placeholders import KeptStrings, find_kept, has_kept
 from tests.service.translation.code_tokens import MARKS, NAMED_MARKS
 from tests.service.translation.markup.test_scanner import MARKUP
 
@@ -376,14 +376,18 @@ def test_elements_that_stand_below_each_other_are_not_one_word(names: list[str])
                 ("https://a.b/c[", "]"),
                 ("link:c.html[", "]"),
                 ("xref:c.adoc#d[", "]"),
+                ("<<c.adoc#d,", ">>"),
+                ("<<the-terms, ", ">>"),
             ]
         ),
         *((same, same, []) for same in ("R&D, Q&A, M&Ms", "Tom & Jerry", "Cancel (&C)", "a](b.c)")),
         *((same, same, []) for same in ("black&white", "&Open &file", "the _id of it", "[ab] (y)")),
+        *((same, same, []) for same in ("a << b, c >> d", "<<a b,c d>>", "<<a,>> b")),
     ],
 )
 def test_links_and_keys_are_tags(text: str, read: str, tags: list[tuple[int, str]]) -> None:
     assert parts(text) == (read, tags, [])
+    assert not tags or has_marks(text) or has_kept(text)
 
 
 @pytest.mark.parametrize("name", ["n_jobs", "x_axis", "X_train", "n_bytes=0"])
