@@ -56,15 +56,16 @@ _FRAMES, _CLASS = frozenset({"draw:frame", "draw:custom-shape"}), "presentation:
 _LABELS = Labels(
     regex.compile(
         r"<(?:svg:(?:title|desc)|text:placeholder\s[^<>]*+)>[^<]++"
-        r"|<table:(?:help|error)-message\s[^<>]++>"
+        r"|<(?:table:(?:help|error)-message|form:(?!option|item)[\w-]++)\s[^<>]++>"
     ),
     regex.compile(
         r"(?P<name>(?P<head>>(?:&lt;)?+)(?P<value>(?:(?!&gt;\Z)[^<])++)(?P<tail>(?:&gt;)?+)"
-        r'|(?P<head>\stable:title=")(?P<value>[^"]*+)(?P<tail>"))'
+        r'|(?P<head>\s(?:table:title|form:(?:label|title))=")(?P<value>[^"]*+)(?P<tail>"))'
     ),
     {},
 )
-"""Alternative texts, titles of prompts, and placeholders such as `<Name>`."""
+"""Alternative texts, titles of prompts, placeholders such as `<Name>`, and labels of controls, but
+not of choices, which programs compare."""
 _TEXT_SCRIPT = regex.compile(
     r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
     r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""

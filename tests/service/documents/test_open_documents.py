@@ -17,7 +17,18 @@ from tests.service.documents.samples import (
 
 NAMES = " ".join(
     f'xmlns:{name}="{name}"'
-    for name in ("text", "table", "office", "style", "calcext", "draw", "presentation", "svg", "dc")
+    for name in (
+        "text",
+        "table",
+        "office",
+        "style",
+        "calcext",
+        "draw",
+        "presentation",
+        "svg",
+        "dc",
+        "form",
+    )
 )
 CELL = "<table:table-cell {}><text:p>{}</text:p></table:table-cell>"
 STRING = 'office:value-type="string"'
@@ -151,6 +162,14 @@ def test_titles_of_prompts_are_translated() -> None:
     content = content_of(prompt)
     assert texts_of("a.ods", content) == ["Choose", "Size"]
     assert b'table:title="SIZE"' in member(translated("a.ods", content), "content.xml")
+
+
+def test_labels_of_controls_are_translated_and_their_choices_stay() -> None:
+    kept = '<form:listbox form:name="list"><form:option form:label="red"/></form:listbox>'
+    form = '<form:checkbox form:name="agree" form:label="{}" form:title="{}"/>'
+    content = content_of(form.format("I agree", "a tip"), kept, "<text:p>sea</text:p>")
+    done = member(translated("a.odt", content), "content.xml").decode()
+    assert f">{form.format('I AGREE', 'A TIP')}{kept}<text:p>SEA</text:p>" in done
 
 
 def test_all_words_of_a_text_in_spans_stay_in_spans() -> None:
