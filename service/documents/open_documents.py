@@ -109,7 +109,7 @@ def parse_flat(content: bytes, options: FileOptions) -> TextFile:
     prompts = _prompts(xml) & masters
     places = [*_content_places(lookups, xml, prompts), *title_places(xml)]
     edits = [*_marks(options.target, xml), *language_edits(locale_of(options.target), xml)]
-    if (xml.attribute(root, "office:mimetype") or "").endswith(_SHEETS):
+    if _SHEETS in (xml.attribute(root, "office:mimetype") or ""):
         edits += _results(lookups, xml)
     return LabelledText(xml.decoded, places, edits, _LABELS)
 

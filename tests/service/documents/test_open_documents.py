@@ -109,7 +109,11 @@ def test_what_masters_show_is_translated_and_their_prompts_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "kind"), [("odt", "text"), ("odp", "presentation"), ("ods", "spreadsheet")]
+    ("ending", "kind"),
+    [
+        *(("odt", "text"), ("odp", "presentation")),
+        *(("ods", "spreadsheet"), ("ods", "spreadsheet-template")),
+    ],
 )
 def test_a_flat_document_is_translated_as_an_archive_with_its_parts(ending: str, kind: str) -> None:
     frame = '<draw:frame presentation:class="title"><text:p>{}</text:p></draw:frame>'
