@@ -27,6 +27,7 @@ from service.translation.language.line_marks import NUMERAL
 from service.translation.language.segmentation import (
     Piece,
     cut_text,
+    has_break,
     is_numeral,
     is_one_sentence,
     is_spaced,
@@ -200,7 +201,8 @@ class Preparation:
         texts = [piece.removesuffix(space) for piece in sentences_of(text, source)]
         if len(texts) < 2 or space.join(texts) != text or any(map(is_numeral, texts)):
             return []
-        if not (all(map(self._usual.fullmatch, texts)) or self._is_bare(text)):
+        is_usual = all(map(self._usual.fullmatch, texts))
+        if not is_usual and (has_break(text) or not self._is_bare(text)):
             return []
         gap = spaced_gap(space, source, target)
         items: list[Item] = []

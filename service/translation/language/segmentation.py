@@ -125,9 +125,14 @@ def is_one_sentence(text: str, language: str) -> bool:
         has_letters(text)
         and not (text[:1].isspace() or text[-1:].isspace())
         and is_bare(text)
-        and (_has_no_break(text) or _kept_of(text).search(text) is None)
+        and not has_break(text)
         and len(list(_segment(text, language))) == 1
     )
+
+
+def has_break(text: str) -> bool:
+    """Whether anything but white space stands between the sentences of a text."""
+    return not _has_no_break(text) and _kept_of(text).search(text) is not None
 
 
 def _has_no_break(text: str) -> bool:
