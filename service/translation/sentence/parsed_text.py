@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Union
 
@@ -26,7 +25,6 @@ Item = Union[TextPart, "Sentence"]
 Cut = Callable[[str, bool], Sequence[Piece]]
 """Cuts a flow's text into pieces; the flag says that it is all in capitals."""
 _MOST_SIGNS = 8
-_NUMBER = re.compile(rf"[0-9{MARK}]")
 _BARE = "&>"
 """Characters that a page may also write as themselves."""
 
@@ -157,16 +155,14 @@ class FlowCutter:
     def _flow_items(self, flow: Flow) -> Iterator[Item]:
         is_in_caps = is_in_capitals(flow.text)
         position = num_tags = 0
-        before: _Place | None = None
         for place in self._places(flow, is_in_caps):
             start, end = place.start, place.end
             first, last = _tags_inside(flow, start, end)
             first = max(first, num_tags)
             between = flow.tags[num_tags:first]
-            is_between = position > 0 and not _may_touch(flow, before, place)
-            yield from self._gap(flow, position, start, between, is_between=is_between)
+            yield from self._gap(flow, position, start, between, is_between=position > 0)
             yield self._sentence(flow, place, flow.tags[first:last], is_in_caps)
-            position, num_tags, before = end, max(first, last), place
+            position, num_tags = end, max(first, last)
         yield from self._gap(flow, position, len(flow.text), flow.tags[num_tags:])
 
     def _places(self, flow: Flow, is_in_caps: bool) -> Iterator[_Place]:
@@ -250,13 +246,6 @@ class FlowCutter:
             begins=place.begins,
             ends=place.ends,
         )
-
-
-def _may_touch(flow: Flow, before: _Place | None, after: _Place) -> bool:
-    """Whether a space parts two parts of a sentence, and numbers may stand beside it."""
-    if before is None or before.ends or before.end == after.start:
-        return False
-    return all(_NUMBER.search(flow.text, part.start, part.end) for part in (before, after))
 
 
 def _parts_numbers(flow: Flow, start: int, end: int) -> bool:

@@ -211,24 +211,6 @@ def test_a_language_with_spaces_numbers_lists_otherwise(
             assert "|".join(document.gaps) == tags.format(gaps)
 
 
-@pytest.mark.parametrize(
-    ("pair", "text", "gap"),
-    [
-        (("en", "zh"), "The train leaves at 9:21 from here and arrives at 15:13.", " "),
-        (("en", "zh"), "The train leaves at noon from here and arrives in the evening.", ""),
-        (("en", "zh"), "The train leaves at 9:21 from here and arrives in the evening.", ""),
-        (("zh", "en"), "火车9点21分从北京站开出然后在下午，15点13分到达上海虹桥。", " "),
-    ],
-)
-def test_the_numbers_of_two_parts_of_a_sentence_do_not_touch(
-    pair: tuple[str, str], text: str, gap: str
-) -> None:
-    limits = SentenceLimits(16, 60, 8)
-    work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
-    (document,), _ = Preparation(TOKENIZER, limits, work).prepare()
-    assert set(document.gaps[1:-1]) == {gap}
-
-
 def test_chinese_words_stay_on_their_way_into_chinese() -> None:
     text, pair = "My friend 王伟 lives in 上海.", ("en", "zh")
     work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
