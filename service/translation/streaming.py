@@ -25,7 +25,7 @@ from service.translation.assembly import Assembly
 from service.translation.markup.coded_text import plain_text
 from service.translation.results import TextPiece
 from service.translation.sentence.first_letter import with_first_capital
-from service.translation.sentence.parsed_text import ParsedText, Sentence
+from service.translation.sentence.parsed_text import ParsedText, Sentence, are_numbers
 from service.translation.sentence.rendering import escape
 
 if TYPE_CHECKING:
@@ -212,6 +212,11 @@ class StreamAssembler:
             if not text and not self._is_final[self._current]:
                 return ""
             self._num_told = len(text)
-            return self._gaps[self._current] + text
+            return (self._gaps[self._current] or self._between()) + text
         piece, self._num_told = text[self._num_told :], len(text)
         return piece
+
+    def _between(self) -> str:
+        """What parts two translations that nothing parts."""
+        before, text = self._texts[self._current - 1], self._texts[self._current]
+        return " " if self._current and are_numbers(before, text) else ""

@@ -130,10 +130,19 @@ class ParsedText:
                 f"{len(translations)} translations for {len(self.outer_sentences)} sentences"
             )
         joined = [*self._gaps[0]]
+        last = ""
         for translation, gap in zip(translations, self._gaps[1:], strict=True):
+            text = plain_text(translation)
+            joined += [" "] if are_numbers(last, text) else []
             joined += translation
             joined += gap
+            last = "" if gap else text
         return joined
+
+
+def are_numbers(before: str, after: str) -> bool:
+    """Whether two texts would be one number if nothing stood between them, as 9:21 and 15:13."""
+    return before[-1:].isdigit() and after[:1].isdigit()
 
 
 class FlowCutter:

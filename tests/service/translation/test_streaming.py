@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from service.app import create_app
 from service.settings import Settings
 from service.translation.job import TranslationJob
 from service.translation.results import TextPiece
+from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.streaming import StreamAssembler
 from tests.service.fakes import FakeRunner, FakeStreamDecoder, emptied, fake_model
 
@@ -44,6 +46,19 @@ def test_pieces_join_to_the_text_in_whatever_order_sentences_grow(
         expected += gaps[-1] if texts and number == last else ""
         assert "".join(one.text for one in told if one.sentence == number) == expected
     assert [one.sentence for one in told] == sorted(one.sentence for one in told)
+
+
+@given(st.lists(st.text("a1", min_size=1, max_size=3), max_size=4), st.sampled_from(["", " ", "5"]))
+def test_the_numbers_of_two_translations_do_not_touch(texts: list[str], gap: str) -> None:
+    """Neither in a stream nor else: 9:21 and 15:13 of two parts of a sentence are no number."""
+    parsed = ParsedText(item for _ in texts for item in (gap, Sentence("It is 5.")))
+    growing = StreamAssembler(0, parsed.gaps, [FakeStreamDecoder() for _ in texts])
+    for number, text in enumerate(texts):
+        growing.finish(number, text)
+    joined = "".join(map(str, parsed.join([[text] for text in texts])))
+    assert "".join(piece.text for piece in growing.pieces()) == joined
+    between = re.sub("(?<=1)[|](?=1)", " ", "|".join(texts)).replace("|", "")
+    assert joined == (between if not gap else "".join(gap + text for text in texts))
 
 
 async def test_pieces_that_wait_for_the_first_sentence_do_not_come_all_in_one_turn() -> None:
