@@ -215,7 +215,7 @@ class Assembly:
         """What the network wrote, with the first letter that the sentence needs."""
         target = self._tokenizer.decode(hypothesis.ids)
         if target[:1].islower() and sentence.begins and self.sets_first_letters:
-            return with_first_capital(target, sentence.text)
+            return with_first_capital(target, sentence.text, ends=sentence.ends)
         return target
 
     def _completed(self, sentence: Sentence, entry: Entry, best: Hypothesis) -> Draft:

@@ -158,7 +158,7 @@ class _PlainDecoder:
         if not self._is_begun and text:
             self._is_begun = True
             if text[:1].islower():
-                text = with_first_capital(text, self._sentence.text)
+                text = with_first_capital(text, self._sentence.text, ends=self._sentence.ends)
         return plain_text(escape(text, self._sentence.escapes))
 
 

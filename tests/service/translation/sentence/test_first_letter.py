@@ -35,6 +35,8 @@ def test_a_sentence_begins_with_a_capital(source: str, translation: str, expecte
     [
         (Sentence("Dogs bark."), False, "Dogs d"),
         (Sentence("Dogs"), False, "dogs d"),
+        (Sentence("Dogs", ends=False), False, "Dogs d"),
+        (Sentence("dogs", ends=False), False, "dogs d"),
         (Sentence("Dogs bark.", begins=False), False, "dogs d"),
         (Sentence("Dogs bark."), True, "dogs d"),
     ],
