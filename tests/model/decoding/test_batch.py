@@ -62,3 +62,31 @@ def test_a_step_is_told_what_those_that_take_part_need(seed: int, can_step_subse
         if can_step_subset:
             some = rng.sample(list(batch), rng.randint(1, len(batch)))
             check(batch, batch.of_step(some), set(some))
+
+
+@pytest.mark.parametrize(
+    ("can_step_subset", "is_padded"), [(True, False), (False, False), (False, True)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_each_has_slot_and_rows_of_its_own_below_the_most_that_ran_at_once(
+    seed: int, can_step_subset: bool, is_padded: bool
+) -> None:
+    """A device has memory for no more."""
+    rng = random.Random(seed)
+    batch = RunningBatch(MOST, can_step_subset=can_step_subset, is_padded=is_padded)
+    most_slots = most_rows = 0
+    for _ in range(400):
+        batch.add([random_sentence(rng)], [MOST])
+        widths = {handle: batch[handle].source.options.beam_size for handle in batch}
+        most_slots, most_rows = max(most_slots, len(widths)), max(most_rows, sum(widths.values()))
+        slots = {batch.slot(handle) for handle in batch}
+        rows = [row for handle in batch for row in batch.rows(handle)]
+        assert len(slots) == len(widths) == batch.num_slots
+        assert len(set(rows)) == len(rows) == sum(widths.values()) == batch.num_rows
+        assert max(slots) < most_slots
+        assert max(rows) < most_rows
+        assert all(batch.first_row(handle) == batch.rows(handle)[0] for handle in batch)
+        if rng.random() < 0.5:
+            batch.remove(rng.sample(list(batch), rng.randint(1, min(len(batch), 4))))
+        if rng.random() < 0.5:
+            batch.compact()
