@@ -288,6 +288,13 @@ def test_what_is_chosen_always_fits_and_what_is_asked_for_is_had(
     assert all(used[device] <= room[device] for device in room)
 
 
+def test_the_model_that_needs_most_has_less_first() -> None:
+    sizes = Sizes(64, 256)
+    demands = [demand(sizes, 0, a_row, "cpu") for a_row in (10**4, 10**6, 10**5)]
+    chosen = choose_sizes(demands, Sizes(0, 0), 16, {"cpu": 230 * 10**6})
+    assert chosen == [sizes, Sizes(32, 128), sizes]
+
+
 def test_a_network_that_overflows_in_float16_is_refused_in_it() -> None:
     stored = open_checkpoint(Path("checkpoints/zh-en"))
     t5 = dataclasses.replace(stored.info.architecture, norm_kind="rms")

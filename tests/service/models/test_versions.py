@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from model.decoding.sentence import SourceSentence
 from service.models.local_models import LocalModels
+from service.models.versions import ModelShare
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, eventually, fake_model, sentence
 
+USUAL_OF_A_STORE = 4
 LONG = [sentence(text * 40) for text in "abcd"]
 SHORT = [sentence("s")]
 
@@ -35,3 +38,14 @@ async def test_the_scheduling_of_the_settings_says_who_goes_first(
         runner.gate.set()
         await asyncio.gather(*running)
     assert runner.sentences[1] == first
+
+
+@pytest.mark.parametrize("num_pinned", [0, 1, 3])
+@pytest.mark.parametrize("has_store", [False, True])
+def test_the_models_that_are_usually_in_memory_share_the_cache(
+    tmp_path: Path, num_pinned: int, has_store: bool
+) -> None:
+    settings = Settings(models_dir=tmp_path if has_store else None, cache_bytes=10_000)
+    own = ModelShare(settings, 0, num_pinned).cache_bytes
+    usual = max(1, num_pinned + has_store * USUAL_OF_A_STORE)
+    assert 0 <= settings.cache_bytes - usual * own < usual

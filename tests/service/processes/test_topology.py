@@ -62,11 +62,14 @@ def test_a_container_with_little_memory_serves_on_a_machine_of_any_size(
     cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", str(cores))
+    for threads in (0, cores):
+        engines = on_cpu(threads=threads, memory_limit=2**36).engines
+        assert len(engines) == cores // 2
+        assert sum(engine.threads or cores for engine in engines) == cores
     engines, num_front_ends, _ = on_cpu(threads=0, memory_limit=2**30)
     assert load_models(engines[0])
     assert len(engines) == num_front_ends <= 2
-    assert min(cores, 2) <= sum(engine.threads or cores for engine in engines) <= 8
-    assert len(on_cpu(threads=cores, memory_limit=2**36).engines) == cores // 2
+    assert min(cores, 2) <= sum(engine.threads or cores for engine in engines) <= min(cores, 8)
 
 
 def test_a_model_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -87,6 +90,8 @@ def test_models_on_demand_have_a_limit_that_all_know(tmp_path: Path) -> None:
     assert engines[0].memory_limit > 0
     (engine,), _, _ = on_cpu(models_dir=tmp_path, threads=2, memory_limit=10**9)
     assert engine.memory_limit == 10**9
+    (engine,), _, _ = on_cpu(models_dir=tmp_path, threads=2, memory_limit=0)
+    assert engine.memory_limit > 0
     assert not on_cpu(models_dir=tmp_path, threads=1).engines
     given = {"models_dir": tmp_path, "device": "cuda", "engines": 2, "memory_limit": 10**9}
     engines, num_front_ends, _ = on_cpu(**given)
