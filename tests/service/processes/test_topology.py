@@ -117,7 +117,9 @@ def test_each_gpu_has_as_many_engines_and_no_gpu_is_looked_for() -> None:
     assert [engine.device for engine in engines] == ["cuda:0", "cuda:2"] * 2
     assert {engine.gpu_share for engine in engines} == {0.5}
     assert (num_front_ends, shares_weights) == (8, False)
-    assert on_cpu(device="cuda", engines=1, threads=2).num_front_ends == 1
+    engines, num_front_ends, _ = on_cpu(device="cuda", engines=1, threads=2)
+    assert (len(engines), num_front_ends) == (1, 1)
+    assert on_cpu(device="cuda", front_ends=3).num_front_ends == 3
     with pytest.raises(StartupError, match="multiple of 2, the number of GPUs, got 3"):
         on_cpu(device="cuda:0,2", engines=3)
 
@@ -127,6 +129,7 @@ def test_another_process_looks_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> Non
     assert on_cpu(device="auto", threads=4) == on_cpu(threads=4)
     monkeypatch.setattr(topology, "_found_device", lambda: "cuda")
     assert on_cpu(device="auto") == on_cpu(device="cuda")
+    assert {engine.device for engine in on_cpu(device="cpu").engines} == {"cpu"}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
