@@ -170,11 +170,14 @@ class Placement:
         return not is_ordinal and _WORD.search(self._source, *node.source) is not None
 
     def _run(self, source: Span, free: Iterable[Span]) -> _Run | None:
-        """The run of words, in one of the free rooms, that is mostly linked to this part."""
+        """The run of words, in one of the free rooms, that is mostly linked to this part; None if
+        it has none, only punctuation."""
         weights = self._weights(source)
         runs = (_best_run(self._words, weights, part) for part in free)
         best = max((run for run in runs if run), default=None)
-        return best and best._replace(span=self._without_marks(source, best.span))
+        if best is None or not _WORD.search(self._target, *best.span):
+            return None
+        return best._replace(span=self._without_marks(source, best.span))
 
     def _without_marks(self, source: Span, span: Span) -> Span:
         """The span without punctuation at an end where the source has a word, unless it has no

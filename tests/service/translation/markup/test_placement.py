@@ -92,6 +92,7 @@ def placed(source: str, target: str, pairs: str) -> str:
         ("a <b>c d", "x y z", "0-0 1-1 2-2", "x <b>y z"),
         ("a</i></b> c", "x y", "0-0 1-1", "x</i></b> y"),
         ("a <b>of</b> c", "x y", "0-0 2-1", "<b>x</b> y"),
+        ("a <b>c</b>.", "x y.", "0-0 0-1 1-2", "x <b>y</b>."),
         ("<b>do</b> c d", "x y", "1-0 2-1", "<b>x</b> y"),
         ("a <b>,</b> c", "x y", "0-0 2-1", "x<b></b> y"),
         ("a <b>,</b> c", "x, y", "0-0 2-2", "x<b>,</b> y"),
