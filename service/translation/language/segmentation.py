@@ -146,6 +146,7 @@ def _kept_of(text: str) -> regex.Pattern[str]:
     return _KEPT_OF_JSON if '":' in text and _JSON.search(text) else _KEPT
 
 
+@functools.lru_cache
 def is_spaced(language: str) -> bool:
     """Whether the language writes a space between two sentences."""
     return primary(language) not in _UNSPACED_LANGUAGES

@@ -16,7 +16,8 @@ def with_first_capital(translation: str, source: str, *, ends: bool = True) -> s
     """The translation of a whole sentence or label, or of its first part if the sentence does not
     end there, with a capital as first letter. Of the translation, which may be only its beginning,
     no more than that letter counts."""
-    first, pattern = translation[:1].upper(), _WHOLE if ends else _BEGINNING
-    if len(first) != 1 or not pattern.match(source) or _NAME.search(source):
+    first = translation[:1].upper()
+    begins = _WHOLE.match(source) if ends else _BEGINNING.match(source)
+    if len(first) != 1 or not begins or _NAME.search(source):
         return translation
     return first + translation[1:]

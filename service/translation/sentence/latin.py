@@ -6,6 +6,7 @@ join some to the word or the mark before: theNode. Into Chinese they copy parts 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -73,11 +74,13 @@ def enter_latin(text: str) -> LatinWords | None:
     return LatinWords(text, frozenset(words)) if words else None
 
 
+@functools.lru_cache
 def keeps_latin(source: str, target: str) -> bool:
     """Whether a translation keeps such words."""
     return is_spaced(target) and not is_spaced(source)
 
 
+@functools.lru_cache
 def tears_latin(source: str, target: str) -> bool:
     """Whether a translation may have parts of such words."""
     return not is_spaced(target) and is_spaced(source)
