@@ -196,6 +196,54 @@ async def test_an_engine_that_has_stopped_lets_its_runners_go_at_once() -> None:
         gc.enable()
 
 
+async def test_a_runner_is_gone_before_another_is_built_in_its_place() -> None:
+    """Memory may not hold both; also if errors, which a log keeps, and the runner refer to it."""
+    made, num_alive = list[weakref.ref[FakeRunner]](), list[int]()
+
+    def make_runner() -> FakeRunner:
+        num_alive.append(sum(runner() is not None for runner in made))
+        runner = FakeRunner()
+        made.append(weakref.ref(runner))
+        runner.itself = runner  # type: ignore[attr-defined]
+        runner.fail_next_step = runner.fail_release = len(made) == 1
+        if len(made) == 2:
+            raise RuntimeError("out of memory")
+        return runner
+
+    gc.disable()
+    try:
+        async with engine_of(make_runner) as engine:
+            (outcome,) = await engine.translate([sentence("a")])
+            assert outcome.error is not None
+            await eventually(lambda: engine.is_ready and len(made) == 3)
+    finally:
+        gc.enable()
+    assert num_alive == [0, 0, 0]
+
+
+async def test_an_engine_that_dies_while_it_is_stopped_is_not_rebuilt() -> None:
+    runners = list[FakeRunner]()
+
+    def make_runner() -> FakeRunner:
+        runners.append(FakeRunner())
+        return runners[-1]
+
+    engine = Engine([make_runner], Metrics().of_model("fake"), LIMITS)
+    (runner,) = runners
+    runner.gate.clear()
+    runner.fail_next_step = runner.fail_release = True
+    engine.start()
+    call = asyncio.create_task(engine.translate([sentence("a")]))
+    await eventually(runner.is_stepping.is_set)
+    (worker,) = engine._workers
+    worker.request_stop()
+    runner.gate.set()
+    (outcome,) = await call
+    assert outcome.error is not None
+    await eventually(lambda: worker._thread is not None and not worker._thread.is_alive())
+    assert runners == [runner]
+
+
 def niceness_of_this_thread() -> int:
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
