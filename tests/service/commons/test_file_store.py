@@ -192,6 +192,25 @@ async def test_dropping_many_files_takes_linear_time_and_leaves_the_disk_to_a_th
     assert max(reads[str(name)] for name in names) <= 5
 
 
+@pytest.mark.parametrize("owner", ["", "an id"])
+async def test_no_address_is_on_the_disk_and_a_restart_knows_whose_a_key_s_file_is(
+    tmp_path: Path, owner: str
+) -> None:
+    address = "address/192.0.2.7"
+    file = dataclasses.replace(sent(), owner=owner, client=f"key/{owner}" if owner else address)
+    store = store_in(tmp_path, 10**6, [0.0])
+    await store.add(file)
+    await store.finish(file.name, "en")
+    contents = await asyncio.to_thread(lambda: [one.read_bytes() for one in tmp_path.iterdir()])
+    assert len(contents) == 1
+    assert b"192.0.2.7" not in contents[0]
+    restarted = store_in(tmp_path, 10**6, [0.0])
+    async with restarted.running():
+        found = await restarted.find(file.name)
+        assert found is not None
+        assert (found.owner, found.client) == (owner, file.client if owner else "")
+
+
 async def test_a_file_whose_record_cannot_be_written_is_not_taken(tmp_path: Path) -> None:
     """A restart would forget it."""
     store = store_in(tmp_path / "missing", 10**6, [0.0], max_files=2)

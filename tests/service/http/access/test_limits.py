@@ -468,6 +468,17 @@ async def test_the_log_says_why_redis_does_not_count(
     assert "192.0.2.7" not in line
 
 
+async def test_without_a_redis_each_process_counts_for_itself(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    windows = MinuteWindows("redis://127.0.0.1:9")
+    assert await windows.count("a", 1) is None
+    assert await windows.count("a", 1) is not None
+    await windows.close()
+    (line,) = caplog.messages
+    assert line.startswith("limits are counted in memory: Redis ")
+
+
 @given(
     st.integers(1, 120),
     st.sampled_from((1, 4, 16)),
