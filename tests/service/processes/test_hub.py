@@ -20,7 +20,7 @@ from service.commons.stored_file import StoredFile
 from service.errors import NotReady
 from service.models.served import ModelState
 from service.observability.metrics import Metrics
-from service.processes.control import ParentEnd, Peer
+from service.processes.control import LOST, ParentEnd, Peer
 from service.processes.gathered_metrics import GatheredMetrics
 from service.processes.hub import Hub
 from service.processes.remote_hub import RemoteHub
@@ -58,8 +58,8 @@ class Fronts:
         assert keys is not None
         self._stack.enter_context(closing(keys))
         gathered = GatheredMetrics(["engine-0"], lambda: ["a"])
-        parent, line = ParentEnd.pair()
-        self._stack.enter_context(closing(parent))
+        self.parent, line = ParentEnd.pair()
+        self._stack.enter_context(closing(self.parent))
         self._stack.enter_context(closing(line))
         await self._files.aclose()
         commons = local_commons(self.settings, keys)
@@ -296,6 +296,26 @@ async def test_without_a_hub_nothing_waits_and_with_the_next_all_goes_on(
         assert not await one.usage.reserve("k", 8, 10)
         assert await other.places.take("a", 1)
         assert not await one.places.take("a", 1)
+
+
+async def test_the_parent_hears_of_an_engine_that_is_lost_and_not_of_a_front_end(
+    settings: Settings,
+) -> None:
+    """A front end says it itself."""
+    said: list[tuple[str, Peer | None]] = []
+
+    def hears() -> bool:
+        said.extend(fronts.parent.said())
+        return bool(said)
+
+    async with front_ends(settings) as fronts:
+        engine, (ours, theirs) = Peer("engine-0", 5), socket.socketpair()
+        await fronts.hub.connect(engine, theirs)
+        await fronts.cut(0)
+        await eventually(lambda: len(fronts.hub._held_files) == 2)
+        ours.close()
+        await eventually(hears)
+    assert said == [(LOST, engine)]
 
 
 async def test_a_question_without_an_answer_ends_the_connection_and_nobody_waits(
