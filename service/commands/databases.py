@@ -19,13 +19,13 @@ from service.commands.stored import database_option, opened
 from service.errors import UnknownGlossary
 from service.stores.api_key import EVERYBODY, ApiKey, KeyOptions, Owner
 from service.stores.glossaries import GlossaryStore
-from service.stores.glossary_files import CSV, TSV, read_glossary, read_memory, write_entries
-from service.stores.glossary_rows import Pair, StoredGlossary
+from service.stores.glossary_files import CSV, GLOSSARY_FILES, TSV, read_glossary, write_entries
+from service.stores.glossary_rows import MAX_ENTRIES, Pair, StoredGlossary
 from service.stores.keys import KeyStore, Used, month_of
 from service.translation.glossary import GlossaryEntry
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_FILE_TYPE, _SOURCE_TYPE = click.Choice(["csv", "tsv"]), click.Choice(["csv", "tsv", "tmx"])
+_FILE_TYPE, _SOURCE_TYPE = click.Choice(["csv", "tsv"]), click.Choice([*GLOSSARY_FILES])
 _DEFAULT = "default"
 _MOST_DIGITS = 15
 _LIMITS = {
@@ -84,12 +84,9 @@ def import_terms(
 ) -> None:
     """Store the terms of FILE as the glossary NAME.
 
-    FILE is CSV or TSV. The terms of a TMX file are its short units.
+    FILE is CSV, TSV, XLSX or TBX. The terms of a TMX file are its short units.
     """
-    if (suffix or file.suffix.lower().lstrip(".")) == "tmx":
-        entries = read_memory(file, source, target)
-    else:
-        entries = read_glossary(file, suffix)
+    entries = read_glossary(file, (source, target), suffix, MAX_ENTRIES)
     with opened(GlossaryStore, database, is_new=True) as store:
         _replace(store, name, (source, target), entries)
 

@@ -88,7 +88,11 @@ def _checked(_: click.Context, __: click.Parameter, kept: tuple[str, ...]) -> tu
     callback=_checked,
     help="A string that stays as it is; may be repeated.",
 )
-@click.option("--glossary", type=TEXT_FILE, help="CSV or TSV file of terms and their translations.")
+@click.option(
+    "--glossary",
+    type=TEXT_FILE,
+    help="CSV, TSV, XLSX, TBX or TMX file of terms.",
+)
 @click.option("--plain", is_flag=True, help="Read FILES as plain text, whatever their endings.")
 @click.option(
     "--join-lines", is_flag=True, help="Plain text is wrapped: only a blank line ends a paragraph."
@@ -145,7 +149,7 @@ def translate(
         beam_size,
         length_penalty,
         keep=keep,
-        glossary=Glossary(read_glossary(glossary)) if glossary else None,
+        glossary=Glossary(read_glossary(glossary, (source, target))) if glossary else None,
         split_sentences="nonewlines" if join_lines else True,
     )
     opening = functools.partial(translators_of, models, options, source, target)

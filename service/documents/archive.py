@@ -9,7 +9,7 @@ import itertools
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import IO, Protocol
 
 from service.documents.segments import DecodedText, Edit, Place, Segment, TextFile, invalid
 from service.documents.xml_text import InlineContent, XmlText, read_xml
@@ -67,7 +67,7 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         """A member that is to be parsed."""
-        self._num_text_bytes += self._opened.getinfo(name).file_size
+        self._num_text_bytes += self.num_bytes(name)
         if self._num_text_bytes > _MAX_TEXT_BYTES:
             raise DocumentTooLarge(
                 f"the file's texts have more than {_MAX_TEXT_BYTES} bytes when unpacked"
@@ -85,6 +85,15 @@ class Archive:
         """A member that is not taken apart."""
         with _reading():
             return self._opened.read(name)
+
+    def opened(self, name: str) -> IO[bytes]:
+        """A member that is read as it is unpacked."""
+        with _reading():
+            return self._opened.open(name)
+
+    def num_bytes(self, name: str) -> int:
+        """Of a member when unpacked."""
+        return self._opened.getinfo(name).file_size
 
     def has_inside(self, name: str, wanted: bytes) -> bool:
         """Whether a member has these bytes."""

@@ -24,7 +24,11 @@ def read_rows(
     TSV has no quotes. CSV is that of RFC 4180, with the separator that a first line such as `sep=;`
     names, or else the one that most of the first rows have.
     """
-    rows = _filled_rows(iter(lines), name, is_tsv=is_tsv)
+    return without_heading(_filled_rows(iter(lines), name, is_tsv=is_tsv))
+
+
+def without_heading(rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    """The rows without a heading `source,target`."""
     for number, row in itertools.islice(rows, 1):
         if [cell.strip().lower() for cell in row[:2]] != _HEADING:
             yield number, row

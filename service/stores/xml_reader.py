@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.parsers.expat
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO, Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
 from service.errors import InvalidDocument
 
@@ -45,7 +45,7 @@ class XmlReader(Generic[_Found]):
         self._text: list[str] | None = None
         self._ignored_depth = 0
 
-    def read(self, file: BinaryIO) -> Iterator[_Found]:
+    def read(self, file: IO[bytes]) -> Iterator[_Found]:
         """What is found, while the file is read. Raises InvalidDocument."""
         while chunk := file.read(_CHUNK):
             yield from self._feed(chunk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from service.errors import MissingField
 from service.http.accept import accepted
 from service.http.bodies import (
     JSON,
+    NO_BODY,
     decode_text,
     media_type_of,
     parse_form,
@@ -34,14 +36,21 @@ from service.http.request_fields import (
 from service.http.requests import IGNORED_FIELDS_HEADER
 from service.http.routers import described_router, with_heads
 from service.http.state import ServerState, server_state
-from service.stores.glossary_files import CSV, TSV, read_entries, write_entries
-from service.stores.glossary_rows import MAX_ENTRIES, StoredGlossary
+from service.stores.glossary_files import (
+    CSV,
+    GLOSSARY_FILES,
+    TSV,
+    read_entries,
+    read_terms,
+    write_entries,
+)
+from service.stores.glossary_rows import MAX_ENTRIES, Pair, StoredGlossary
 from service.translation.glossary import GlossaryEntry
 
 PATH = "/glossaries"
 _ONE = PATH + "/{name:path}"
 """A name may have slashes."""
-_FORMATS = (JSON, CSV, TSV)
+_FORMATS = (JSON, *GLOSSARY_FILES.values())
 _MOST_VALUES = 4 * MAX_ENTRIES + 1000
 """Of a glossary as JSON: each term is an object of two strings and a flag."""
 _ERRORS = describe_errors(404, 409, *WITH_BODY)
@@ -108,16 +117,15 @@ async def list_glossaries(request: Request) -> dict[str, list[GlossaryDescriptio
 
 
 async def create_glossary(request: Request) -> GlossaryDescription:
-    """Store a glossary: JSON, or a CSV or TSV file with name, source and target in the query."""
+    """Store a glossary: JSON, or a file with name, source and target in the query."""
     state = server_state(request)
     store = state.glossary_store
-    description, entries = await _read(request, state)
-    if not description.name:
+    given_name, pair, entries = await _read(request, state)
+    if not given_name:
         raise MissingField("Invalid request: missing name parameter")
-    source, target = state.direct_pair(description.source, description.target)
     owner = request.state.caller.owner
     return GlossaryDescription.model_validate(
-        await asyncio.to_thread(store.add, description.name, source, target, entries, owner)
+        await asyncio.to_thread(store.add, given_name, *pair, entries, owner)
     )
 
 
@@ -137,12 +145,11 @@ async def put_glossary(request: Request, name: str) -> Response:
     does not count."""
     state = server_state(request)
     store = state.glossary_store
-    description, entries = await _read(request, state)
-    source, target = state.direct_pair(description.source, description.target)
+    given_name, pair, entries = await _read(request, state)
     owner = request.state.caller.owner
-    found, is_new = await asyncio.to_thread(store.replace, name, source, target, entries, owner)
+    found, is_new = await asyncio.to_thread(store.replace, name, *pair, entries, owner)
     answer = GlossaryDescription.model_validate(found)
-    has_other_name = description.name not in ("", found.name)
+    has_other_name = given_name not in ("", found.name)
     headers = {IGNORED_FIELDS_HEADER: "name"} if has_other_name else {}
     return Response(to_json(answer), 201 if is_new else 200, headers, media_type=JSON)
 
@@ -153,16 +160,24 @@ async def remove_glossary(request: Request, name: str) -> None:
     await asyncio.to_thread(store.remove, name, request.state.caller.owner)
 
 
-async def _read(request: Request, state: ServerState) -> tuple[_Description, list[GlossaryEntry]]:
+async def _read(request: Request, state: ServerState) -> tuple[str, Pair, Sequence[GlossaryEntry]]:
+    """The name, the languages and the terms."""
     media_type = media_type_of(request, _FORMATS)
     body = await read_body(request, state.limits.max_body_bytes)
     if media_type == JSON:
         whole = await asyncio.to_thread(_parse_whole, body, state.limits)
-        return whole, whole.entries
+        return whole.name, state.direct_pair(whole.source, whole.target), whole.entries
     query = parse_form(request.scope["query_string"], state.limits)
     description = _Description.validated(query, is_json=False)
-    text = decode_text(body)
-    return description, await asyncio.to_thread(read_entries, text, media_type or CSV)
+    pair = state.direct_pair(description.source, description.target)
+    return description.name, pair, await asyncio.to_thread(_parse_file, body, media_type, pair)
+
+
+def _parse_file(body: bytes, media_type: str, pair: Pair) -> list[GlossaryEntry]:
+    """Raises a ServiceError."""
+    if media_type in (NO_BODY, CSV, TSV):
+        return read_entries(decode_text(body), media_type or CSV, pair)
+    return read_terms(io.BytesIO(body), media_type, pair, MAX_ENTRIES)
 
 
 def _parse_whole(body: bytes, limits: RequestLimits) -> _Whole:

@@ -22,7 +22,6 @@ from service.stores.glossary_files import (
     TSV,
     read_entries,
     read_glossary,
-    read_memory,
     write_entries,
 )
 from service.stores.glossary_rows import MAX_ENTRIES, merge_entries
@@ -194,10 +193,10 @@ def test_a_file_of_any_encoding_is_read_and_half_a_term_refused(tmp_path: Path) 
     file = tmp_path / "half.csv"
     file.write_text("coffee,Kaffee\ntea,\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"half\.csv: glossary: target of term 2 must have"):
-        read_glossary(file)
+        read_glossary(file, ("en", "de"))
     for encoding in ("utf-8-sig", "utf-16", "gbk"):
         file.write_bytes("咖啡,Kaffee\n图书馆,Bibliothek\n今天的天气,das Wetter\n".encode(encoding))
-        assert read_glossary(file)[1] == GlossaryEntry("图书馆", "Bibliothek")
+        assert read_glossary(file, ("en", "de"))[1] == GlossaryEntry("图书馆", "Bibliothek")
 
 
 def test_the_short_units_of_a_memory_are_terms(tmp_path: Path) -> None:
@@ -214,15 +213,15 @@ def test_the_short_units_of_a_memory_are_terms(tmp_path: Path) -> None:
     options = ["--from", "en", "--to", "de", "--database", database]
     done = CliRunner().invoke(dragoman, ["glossary", "import", "mine", str(file), *options])
     assert done.output == "mine: en to de, terms: 2\n"
-    assert read_memory(file, "en", "de") == [
+    assert read_glossary(file, ("en", "de")) == [
         GlossaryEntry("house", "Haus"),
         GlossaryEntry("dog", "Köter"),
     ]
     with pytest.raises(ValueError, match="it has no unit from en to fr of at most 50 characters"):
-        read_memory(file, "en", "fr")
+        read_glossary(file, ("en", "fr"))
     file.write_text("<tmx>", "utf-8")
     with pytest.raises(ValueError, match=r"memory\.tmx: it is no valid XML"):
-        read_memory(file, "en", "de")
+        read_glossary(file, ("en", "de"))
 
 
 def test_the_command_keeps_glossaries(tmp_path: Path) -> None:

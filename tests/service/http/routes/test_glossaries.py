@@ -11,8 +11,10 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
+from service.stores.glossary_files import CSV, TBX, XLSX
 from tests.service.fakes import FakeRunner
 from tests.service.http.clients import FIELDS, by_events, by_websocket, client_of
+from tests.service.stores.glossary_writers import WRITERS
 
 TERMS = [{"source": "dog", "target": "Hund"}, {"source": "cat", "target": "Katze"}]
 ASKED = {**FIELDS, "q": "A dog."}
@@ -216,6 +218,9 @@ def test_a_broken_file_is_not_stored(stored: TestClient) -> None:
         (b"dog,Hund,EN,DE,noun", "text/csv", 422),
         (b"\xff,a", "text/csv", 400),
         (b"a\tb", "application/xml", 415),
+        (b"<tbx/>", TBX, 400),
+        (b"<tmx/>", TBX, 400),
+        (b"dog,Hund", XLSX, 400),
     ):
         answer = stored.post(
             "/glossaries?name=a&source=en&target=de",
@@ -223,6 +228,21 @@ def test_a_broken_file_is_not_stored(stored: TestClient) -> None:
             headers={"Content-Type": media_type},
         )
         assert answer.status_code == status
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_of_each_format_is_stored(stored: TestClient, name: str) -> None:
+    media_type, write = WRITERS[name]
+    answer = stored.put(
+        "/glossaries/pets?source=en&target=de-AT",
+        content=write([("dog", "Hund"), ("cat", "Katze")]),
+        headers={"Content-Type": media_type},
+    )
+    assert answer.status_code == 201
+    assert stored.get("/glossaries/pets", headers={"Accept": CSV}).text.split() == [
+        "dog,Hund",
+        "cat,Katze",
+    ]
 
 
 def test_deepl_stores_and_uses_glossaries(stored: TestClient) -> None:
