@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 import regex
 
+from model.text.languages import DETECTED
 from service.documents.segments import decode
 from service.errors import DocumentTooLarge, InvalidDocument, InvalidField, shown
 from service.stores.glossary_rows import Pair
@@ -71,6 +72,8 @@ def read_glossary(
     try:
         with path.open("rb") as file:
             media_type = glossary_media_type(suffix or path.suffix.lstrip("."))
+            if media_type in (TMX, TBX) and pair[0] == DETECTED:
+                raise InvalidField("it has terms of several languages; name the source language")
             entries = read_terms(file, media_type, pair, most)
         check_entries(entries, len(entries))
         return entries
@@ -164,7 +167,8 @@ def _entry(row: Sequence[str], number: int) -> GlossaryEntry:
     if mark not in (*_CASE_SENSITIVE, *_ANY_CASE) or len(others) > _NUM_LANGUAGES:
         raise InvalidField(
             f"line {number} of the glossary must have a source, a target, and then "
-            f"{_CASE_SENSITIVE[0]}, nothing or two languages, got {shown(others)}"
+            f"{_CASE_SENSITIVE[0]}, nothing or two languages, or be a heading that names both "
+            f"languages, got {shown(row)}"
         )
     return GlossaryEntry(source, target, mark in _CASE_SENSITIVE)
 

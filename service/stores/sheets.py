@@ -126,9 +126,8 @@ class _SheetReader(XmlReader[Row]):
     def _take(self, text: str | None) -> None:
         if self._place >= _MOST_COLUMNS:
             return
-        if self._type == "s":
-            text = self._shared(text)
-        if (cell := _cleaned(text)) is None:
+        cell = self._shared(text) if self._type == "s" else _cleaned(text)
+        if cell is None:
             raise self.refused(f"a cell has more than {MAX_TEXT} characters")
         self._cells += [""] * (self._place + 1 - len(self._cells))
         self._cells[self._place] = cell

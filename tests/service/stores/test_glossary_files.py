@@ -192,7 +192,7 @@ ONE = sheet_of('<row><c t="s"><v>0</v></c></row>')
         (XLSX, workbook(b"<a/>"), "must be a worksheet, got an element 'a'"),
         (XLSX, shared([["x" * 10_001, "y"]]), "a cell has more than 10000 characters"),
         (XLSX, shared([["dog"]]), r"line 1 of the glossary must have .* got \['dog'\]"),
-        (XLSX, shared([["a", "b", "c"]]), "line 1 of the glossary must have a source, a target"),
+        (XLSX, shared([["a", "b", "c"]]), "be a heading that names both languages, got .*'c'"),
     ],
 )
 def test_what_is_damaged_or_hostile_is_refused(media_type: str, content: bytes, told: str) -> None:
@@ -208,6 +208,14 @@ def test_more_terms_than_a_glossary_may_have_are_refused(kind: str, tmp_path: Pa
     assert len(read_glossary(file, PAIR, most=4)) == 4
     with pytest.raises(ValueError, match="must have at most 3 terms, and has more"):
         read_glossary(file, PAIR, most=3)
+
+
+@pytest.mark.parametrize("name", ["tmx", "tbx 3"])
+def test_a_file_of_several_languages_needs_to_know_the_source(name: str, tmp_path: Path) -> None:
+    file = tmp_path / f"terms.{name[:3]}"
+    file.write_bytes(WRITERS[name][1]([("dog", "Hund")]))
+    with pytest.raises(ValueError, match="several languages; name the source language"):
+        read_glossary(file, ("auto", "de"))
 
 
 def peak(read: Callable[[], Iterator[object]], count: int) -> int:
