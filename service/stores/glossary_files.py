@@ -140,10 +140,16 @@ def _entries(rows: Iterator[Row], pair: Pair | None) -> Iterator[GlossaryEntry]:
     if columns is None:
         yield from (_entry(row, number) for number, row in itertools.chain(first, rows))
         return
+    marks = [c for c, cell in enumerate(first[0][1]) if cell.strip().lower() == _CASE_SENSITIVE[0]]
     for _, row in itertools.chain(first[1:], rows):
-        source, target = (row[c].strip() if c < len(row) else "" for c in columns)
+        source, target, *mark = (_cell(row, c) for c in (*columns, *marks[:1]))
         if source and target:  # else a language has no term of it
-            yield GlossaryEntry(source, target)
+            is_marked = any(cell.lower() in _CASE_SENSITIVE for cell in mark)
+            yield GlossaryEntry(source, target, is_marked)
+
+
+def _cell(row: Sequence[str], column: int) -> str:
+    return row[column].strip() if column < len(row) else ""
 
 
 def _columns(rows: Sequence[Sequence[str]], pair: Pair) -> tuple[int, int] | None:

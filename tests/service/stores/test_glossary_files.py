@@ -128,6 +128,8 @@ def test_what_terminology_tools_write_is_read() -> None:
         (PAIR, "fr|de-CH|de|en-US|EN", "chien|Hünd|Hund|x|dog", ("dog", "Hund")),
         (PAIR, "en|de|comment", "dog|Hund|a pet", ("dog", "Hund")),
         (PAIR, "en|de|", "dog", None),
+        (PAIR, "en|Case_sensitive|de", "dog|TRUE|Hund", ("dog", "Hund", True)),
+        (PAIR, "en|case_sensitive|de", "dog||Hund", ("dog", "Hund")),
         (PAIR, "Source|Target", "dog|Hund", ("dog", "Hund")),
         (PAIR, "cat|Katze|en|de", "dog|Hund|en|de", ("dog", "Hund")),
         (PAIR, "English|Englisch", "dog|Hund|true", ("dog", "Hund", True)),
