@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, BinaryIO
+from typing import BinaryIO, TypeVar
 
 import regex
 
@@ -22,6 +22,7 @@ _COLUMN = regex.compile(r"([A-Z]{1,3})\d+")
 _NUMBER = regex.compile(r"\d{1,9}")
 _RETURN = regex.compile(r"_x000[dD]_")
 """How Excel spells it."""
+_Found = TypeVar("_Found")
 Row = tuple[int, list[str]]
 """Its number, and the texts of its cells."""
 
@@ -30,19 +31,23 @@ def read_sheet(file: BinaryIO) -> Iterator[Row]:
     """The rows of the first sheet, while it is unpacked. Raises InvalidDocument or
     DocumentTooLarge."""
     package = Package(file.read(), "an XLSX", _MAIN)
-    sheet = _opened(package, _first_sheet(package))
+    sheet = _first_sheet(package)
     strings: list[str | None] = []
     for name in package.parts(_STRINGS):
-        strings.extend(_StringReader().read(_opened(package, name)))
-    yield from _SheetReader(strings).read(sheet)
+        strings.extend(_read(package, name, _StringReader()))
+    yield from _read(package, sheet, _SheetReader(strings))
 
 
-def _opened(package: Package, name: str) -> IO[bytes]:
+def _read(package: Package, name: str, reader: XmlReader[_Found]) -> Iterator[_Found]:
+    """What is found in a part, while it is unpacked."""
     if (num_bytes := package.num_bytes(name)) > _MOST_BYTES:
         raise DocumentTooLarge(
             f"{name} has {num_bytes} bytes when unpacked, at most {_MOST_BYTES} are allowed"
         )
-    return package.opened(name)
+    try:
+        yield from reader.read(package.opened(name))
+    except InvalidDocument as error:
+        raise InvalidDocument(f"{name}: {error}") from None
 
 
 def _first_sheet(package: Package) -> str:
@@ -51,9 +56,9 @@ def _first_sheet(package: Package) -> str:
     folder, name = posixpath.split(main)
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     package.require(relations)
-    linked = _ElementReader("Relationships", "Relationship").read(_opened(package, relations))
+    linked = _read(package, relations, _ElementReader("Relationships", "Relationship"))
     targets = {link.get("Id"): link.get("Target", "") for link in linked}
-    for sheet in _ElementReader("workbook", "sheet").read(_opened(package, main)):
+    for sheet in _read(package, main, _ElementReader("workbook", "sheet")):
         target = posixpath.join("/", folder, targets.get(sheet.get("id"), ""))
         if (part := posixpath.normpath(target)[1:]) in package.names:
             return part
