@@ -151,6 +151,7 @@ def test_a_heading_says_which_columns_have_the_languages(
     rows = [heading.split("|"), [""], row.split("|")]
     found = terms(write(rows), CSV if write is comma else XLSX, pair)
     assert found[-1:] == ([GlossaryEntry(*expected)] if expected else [])
+    assert GlossaryEntry("Source", "Target") not in found
 
 
 def test_a_cell_is_what_a_reader_sees_of_it() -> None:
