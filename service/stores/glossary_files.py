@@ -17,8 +17,7 @@ from service.documents.segments import decode
 from service.errors import DocumentTooLarge, InvalidDocument, InvalidField, shown
 from service.stores.glossary_rows import Pair
 from service.stores.headings import Headings
-from service.stores.rows import read_rows, without_heading
-from service.stores.sheets import Row, read_sheet
+from service.stores.rows import Row, read_rows, without_heading
 from service.stores.tbx import read_tbx
 from service.stores.tmx import Unit, read_tmx
 from service.translation.glossary import GlossaryEntry, check_entries
@@ -60,6 +59,8 @@ def read_terms(
     if media_type == TBX:
         return _distinct(read_tbx(file, *pair), most)
     if media_type == XLSX:
+        from service.stores.sheets import read_sheet  # takes 20 ms, and few need it
+
         rows = (row for row in read_sheet(file) if any(row[1]))
         return _bounded(_entries(without_heading(rows), pair), most)
     return _bounded(read_entries(decode(file.read(), "auto").text, media_type, pair), most)

@@ -13,11 +13,11 @@ _SEPARATORS = ",;\t"
 """Of CSV, the usual one first. Where numbers have a comma, spreadsheets write semicolons."""
 _HEADING = ["source", "target"]
 _NAMED_SEPARATOR = regex.compile(r'"?sep=([^"\r\n])"?[\r\n]*', regex.IGNORECASE)
+Row = tuple[int, list[str]]
+"""Its number, and the texts of its cells."""
 
 
-def read_rows(
-    lines: Iterable[str], *, is_tsv: bool, name: str = "the file"
-) -> Iterator[tuple[int, list[str]]]:
+def read_rows(lines: Iterable[str], *, is_tsv: bool, name: str = "the file") -> Iterator[Row]:
     """The rows that are not blank, and the number of the last line of each, without a heading
     `source,target`. Raises csv.Error, which tells the line of what has this name.
 
@@ -27,7 +27,7 @@ def read_rows(
     return without_heading(_filled_rows(iter(lines), name, is_tsv=is_tsv))
 
 
-def without_heading(rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+def without_heading(rows: Iterator[Row]) -> Iterator[Row]:
     """The rows without a heading `source,target`."""
     for number, row in itertools.islice(rows, 1):
         if [cell.strip().lower() for cell in row[:2]] != _HEADING:
@@ -35,9 +35,7 @@ def without_heading(rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int
     yield from rows
 
 
-def _filled_rows(
-    lines: Iterator[str], name: str, *, is_tsv: bool
-) -> Iterator[tuple[int, list[str]]]:
+def _filled_rows(lines: Iterator[str], name: str, *, is_tsv: bool) -> Iterator[Row]:
     number = 0
     try:
         first = [*itertools.islice(lines, _LOOKED_AT)]

@@ -10,6 +10,7 @@ import regex
 
 from service.documents.packages import Package
 from service.errors import DocumentTooLarge, InvalidDocument
+from service.stores.rows import Row
 from service.stores.xml_reader import MAX_TEXT, XmlReader
 
 _MAIN = r"(?:spreadsheetml|ms-excel)\.[\w.]*main"
@@ -23,8 +24,6 @@ _NUMBER = regex.compile(r"\d{1,9}")
 _RETURN = regex.compile(r"_x000[dD]_")
 """How Excel spells it."""
 _Found = TypeVar("_Found")
-Row = tuple[int, list[str]]
-"""Its number, and the texts of its cells."""
 
 
 def read_sheet(file: BinaryIO) -> Iterator[Row]:
