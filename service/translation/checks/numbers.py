@@ -34,8 +34,8 @@ _IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
 _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")
 _HEAD = regex.compile(r"\d+(?:\D\d{2,3})*+")
 """What stands before a decimal mark, in Western or Indian groups: 3.5,000 is no number."""
-_WITH_ZERO = regex.compile(r"[1-9].*\D\d\d0")
-"""1.500 is not 1.5: networks write 250,000 for 250.00."""
+_WITH_ZERO = regex.compile(r"[1-9](?:\d{0,2}+|\d*+\D.*)\D\d\d0")
+"""1.500 is not 1.5: networks write 250,000 for 250.00. But 10500.000 is 10,500."""
 _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
     r"(?=\d)(?:\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+(?!\d)"
@@ -262,8 +262,9 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozense
 
 
 def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
-    values = set(_spelled(text[start:end]))
-    if (scale := _scale_after(text, end)) is not None:
+    scale = _scale_after(text, end)
+    values = set(_spelled(text[start:end], is_scaled=scale is not None))
+    if scale is not None:
         scaled = scale.of(values)
         values = scaled if scale.is_certain else values | scaled
     elif (other := _TO.match(text, end)) and (scale := _scale_after(text, other.end())):
@@ -289,8 +290,9 @@ def _with_year(values: set[Decimal], text: str, start: int, end: int) -> set[Dec
     return values | years if any(value >= 100 for value in values) else values
 
 
-def _spelled(written: str) -> Iterator[Decimal]:
-    """The possible values of a number: its marks group thousands, or the last is decimal."""
+def _spelled(written: str, *, is_scaled: bool) -> Iterator[Decimal]:
+    """The possible values of a number: its marks group thousands, or the last is decimal.
+    `is_scaled`: 1.500 billion is 1.5."""
     written = written[:_MOST_DIGITS]
     if written.isdecimal():
         yield Decimal(written)
@@ -300,7 +302,7 @@ def _spelled(written: str) -> Iterator[Decimal]:
     last = _LAST_GROUP.search(written)
     if last is not None and written.count(written[last.start()]) == 1:
         head = written[: last.start()]
-        if _HEAD.fullmatch(head) and not _WITH_ZERO.fullmatch(written):
+        if _HEAD.fullmatch(head) and (is_scaled or not _WITH_ZERO.fullmatch(written)):
             yield Decimal(f"{_MARK.sub('', head)}.{last[1]}").normalize()
 
 

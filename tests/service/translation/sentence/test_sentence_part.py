@@ -88,5 +88,5 @@ def test_only_the_first_part_begins_a_sentence_and_only_the_last_ends_it(text: s
 def test_numbers_without_words_between_stay_apart(
     text: str, pair: tuple[str, str], gaps: list[str]
 ) -> None:
-    parsed, _ = prepared(text, limits=SentenceLimits(9, 60, 8), pair=pair)
+    parsed, _ = prepared(text, limits=SentenceLimits(12, 60, 8), pair=pair)
     assert parsed.gaps == gaps

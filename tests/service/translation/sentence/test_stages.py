@@ -75,7 +75,8 @@ TEXTS = st.one_of(
     st.lists(PARTS, max_size=10).map(" ".join),
     strange_texts,
 )
-PAIRS = st.sampled_from([("en", "de"), ("de", "en"), ("zh", "en"), ("en", "zh")])
+PAIRS = st.sampled_from([("en", "de"), ("de", "en")])
+ALL_PAIRS = PAIRS | st.sampled_from([("zh", "en"), ("en", "zh")])
 SENTENCES = [
     *(
         "老人去了海边。",
@@ -375,7 +376,7 @@ def test_case_changes_case_only(enter: type[Stage], text: str) -> None:
 
 @settings(deadline=None)
 @example(text="他买了第120号。", split=True, has_terms=False, pair=("zh", "en"))
-@given(TEXTS | OF_SENTENCES, st.sampled_from([True, False, "nonewlines"]), st.booleans(), PAIRS)
+@given(TEXTS | OF_SENTENCES, st.sampled_from([True, False, "nonewlines"]), st.booleans(), ALL_PAIRS)
 def test_a_text_that_looks_whole_is_what_the_whole_way_makes_of_it(
     text: str, split: bool, has_terms: bool, pair: tuple[str, str]
 ) -> None:
