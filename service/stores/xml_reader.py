@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.parsers.expat
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import IO, Generic, TypeVar
 
@@ -22,7 +23,7 @@ def language_of(attributes: Mapping[str, str]) -> str:
     return attributes.get("xml:lang") or attributes.get("lang") or ""
 
 
-class XmlReader(Generic[_Found]):
+class XmlReader(ABC, Generic[_Found]):
     """Takes a file in chunks. A format derives from it and appends what it finds to `found`.
 
     Names come without prefixes of namespaces. What declares anything is refused.
@@ -51,13 +52,13 @@ class XmlReader(Generic[_Found]):
             yield from self._feed(chunk)
         yield from self._feed(b"", is_last=True)
 
+    @abstractmethod
     def open(self, name: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self, name: str) -> None:
         """An element ends."""
-        raise NotImplementedError
 
     def begin_text(self) -> None:
         """Keep the characters from here on."""
