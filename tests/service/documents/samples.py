@@ -51,6 +51,25 @@ MDX = b"""import Tabs from './tabs'
     Some **text**
 </Tabs>
 """
+RST = b"""The house
+=========
+
+Some **bold text** and `a link to it <https://a.b/c>`_, see ``code here``.
+It goes on \\* here.
+
+.. note:: A note that
+   goes on.
+
+- first item::
+
+    keep me
+
++------+-----------+
+| Name | Meaning   |
++======+===========+
+| sea  | The water |
++------+-----------+
+"""
 NOTEBOOK = rb"""{
  "metadata": {"name": "Keep me"},
  "cells": [
@@ -587,6 +606,7 @@ SAMPLES: dict[str, bytes] = {
     "a.txt": TXT,
     "a.md": MARKDOWN,
     "a.mdx": MDX,
+    "a.rst": RST,
     "a.ipynb": NOTEBOOK,
     "a.html": HTML,
     "a.svg": SVG,
