@@ -123,7 +123,7 @@ class ParagraphsText:
         elif written.endswith("__"):
             self._add_pair("`", text, f"{_line(target)}`__")
         elif titled is None:
-            self._add_pair("`", text, f" <{_line(text)}_>`__")
+            self._add_pair("`", text, _by_name(_line(text)))
         elif normalized(_read(text)) not in self._linked:
             self._add_pair("`", text, f"{_line(target)}`__")
         else:
@@ -165,6 +165,11 @@ def link_names(text: str) -> Iterator[str]:
                 yield normalized(_read(inside))
             elif (target := titled["target"].strip().strip("<>")).endswith("_"):
                 yield normalized(_read(target[:-1]))
+
+
+def _by_name(name: str) -> str:
+    """The end of a link to what has this name, and has another text."""
+    return f" <{name}_>`__"
 
 
 def _line(text: str) -> str:
@@ -210,7 +215,8 @@ def _atoms(pieces: Iterator[_Piece]) -> Iterator[_Piece]:
         begin, end = inside[: len(inside) - len(inside.lstrip())], inside[len(inside.rstrip()) :]
         yield _Piece(begin)
         if text:
-            yield _Piece(f"{piece.written}{text}{piece.closing}", "mark")
+            closing = "`_" if piece.closing == _by_name(text) else piece.closing
+            yield _Piece(f"{piece.written}{text}{closing}", "mark")
             yield _Piece(end)
 
 

@@ -60,6 +60,7 @@ WRITTEN = {
         ".. [#one] TWO\n.. _three: http://a.b\n__ http://c.d\n"
     ),
     "one |two| [1]_ three_ `four`_\n": "ONE |two| [1]_ three_ `FOUR <four_>`__\n",
+    "one `2`_ `A`_\n": "ONE `2`_ `A`_\n",
     "`one <http://a.b>`_ or http://c.d/e\n": "`ONE <http://a.b>`__ OR http://c.d/e\n",
     "`one <http://a.b>`_ and one_\n": "`one <http://a.b>`_ AND one_\n",
     ":ref:`one two <a>` :func:`b <c.b>` :doc:`d` `e`\n": (
