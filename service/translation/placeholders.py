@@ -47,8 +47,8 @@ _DELIMITED = regex.compile(
     + LINE_END
     + r"""
     |(?<!\d)%L?\d{1,2}(?![\w$])
-    # :arrow-right: :name [NAME] ### [list id="5"] [/list] [1] [X1X] [x] -x
-    |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,60}:(?![\p{Latin}\d_:])
+    # :arrow-right: :py:func: :name [NAME] ### [list id="5"] [/list] [1] [X1X] [x] -x
+    |(?<![\p{Latin}\d_:]):(?:[a-z0-9_+-]{2,60}:(?![\p{Latin}\d_:])|[a-z]{1,20}:[a-z-]{1,40}:(?=`))
     |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
     |\[(?=\p{Lu})(?:(?<=[\p{Ll}\p{Han}][,:;]?\s?\[)[\p{Lu}\d]{2,30}\]|[\p{Lu}\d]{2,30}\](?=,\s))
     |\#(?<=(?:[^\s\#]\ |[\p{Han}:：])\#)\#{2,}+(?![\w\#])

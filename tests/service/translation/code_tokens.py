@@ -32,7 +32,7 @@ _SHAPES = (
     # placeholders
     r"%(s|d|1\$s|\([a-z]{2,8}\)s|\.2f)|\{[a-z]{0,8}\}|\$\{\{ [a-z]{2,8}\.[A-Z]{2,8} \}\}",
     r"\{\{ ?[a-z]{2,8} ?\}\}|[$#]\{[a-z]{2,8}\}|<[a-z]{3,8} id=\"[0-9]\"/>|`[a-z]{2,8} [a-z]{2,8}`",
-    r":[a-z]{2,8}(-[a-z0-9]{2,8}){0,5}:",
+    r":[a-z]{2,8}(-[a-z0-9]{2,8}){0,5}:|:([a-z]{1,8}:)?[a-z]{2,8}:`[a-z]{2,8}(\.[a-z]{2,8})?`",
 )
 CODE = st.one_of([st.from_regex(shape, fullmatch=True) for shape in _SHAPES])
 _NAME = st.from_regex("[a-z]{1,8}|[0-9]{1,2}", fullmatch=True).filter(
