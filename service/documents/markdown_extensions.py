@@ -21,6 +21,11 @@ _TEMPLATE = (
     r"|\{\$[\w.]++(?:[^{}$\n]|\{[^{}$\n]*+\}){0,200}+\})"
 )
 """Such as `{{a}}`, `{% b %}`, `{# c #}` and `{$C:"{#d}"}`, whose dollar begins no formula."""
+_REFERENCE = (
+    r"\{(?:std:)?(?:ref|doc|term|any|download)\}"
+    r"`(?P<text>[^\s`<>]++(?:[ ][^\s`<>]++)*+)[ ]<[^<>`\n]++>`"
+)
+"""A role of MyST with a text before its target."""
 _KEPT = {
     "footnote": regex.compile(r"\[\^[^\[\]\s]++\](?!\([^\s()]*+\))"),
     "wikilink": regex.compile(r"!\[\[[^\[\]\n]++\]\]|\[\[[^\[\]|\n]++\]\](?![(\[])"),
@@ -30,7 +35,9 @@ _KEPT = {
     "template": regex.compile(_TEMPLATE),
     "label": regex.compile(r"\\@ref\([^()\n]++\)|\(ref:[\w-]++\)"),
     "include": regex.compile(r"(?i)\[!(?:code[\w#+-]*+|include) ?\[[^\[\]\n]*+\]\([^()\n]*+\)\]"),
-    "role": regex.compile(r"\{[A-Za-z][\w:.+-]*+\}(?:`[^`\n]++`(?!`)|``[^\n]*?[^`\n]``(?!`))"),
+    "role": regex.compile(
+        rf"(?!{_REFERENCE})\{{[A-Za-z][\w:.+-]*+\}}(?:`[^`\n]++`(?!`)|``[^\n]*?[^`\n]``(?!`))"
+    ),
     "comment": regex.compile(r"\{>>(?:(?!<<\})[^\n]){1,400}+<<\}"),
     "kept": regex.compile(r"\{~~(?:(?!~~\})[^\n]){1,400}+~~\}"),
     "attributes": regex.compile(ATTRIBUTES),
@@ -41,6 +48,7 @@ _PAIRS = {
     "critic": regex.compile(r"\{(\+\+|--|==)(?P<text>(?!\s)(?:(?!\1\})[^\n]){1,400}+(?<!\s))\1\}"),
     "mark": regex.compile(r"(==|\^\^)(?P<text>(?![=^\s])(?:(?!\1)[^\n])++(?<![=^\s]))\1(?![=^])"),
     "wikilink": regex.compile(r"\[\[[^\[\]|\n]++\|(?P<text>[^\[\]\n]++)\]\]"),
+    "reference": regex.compile(_REFERENCE),
 }
 _AFTER_TEXT = regex.compile(
     rf"{ATTRIBUTES}|\((?:{_TEMPLATE}|[^\s(){{}}])++\)|\[(?=\S)[^\[\]\n]++\](?!\()(?<!\w\[.{{0,80}})"

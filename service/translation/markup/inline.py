@@ -60,11 +60,14 @@ _NAMED_LINK = regex.compile(
         \[(?P<text>(?=[^\[\]\n]*\p{L})[^\[\]=\n]{1,400}+)(?P<address>\])(?![\w/?&=\#-])
     |(?<![\w<])<<[\w.:/\#-]{1,200}+,[ ]?(?P<text>(?=[^<>\n]*\p{L})[^\s<>][^<>\n]{0,400}+)
         (?P<address>>>)(?![\w>])
+    |(?::(?:std:)?(?:ref|doc|term|any|download):|(?<![\w`:])(?=`[^`\n]*`_))
+        `(?P<text>(?=[^`<>\n]*\p{L})[^\s`<>]++(?:[ ][^\s`<>]++)*+)
+        (?P<address>[ ]<[^<>`\n]{1,2000}+>`(?:__?(?!\w))?)
     """,
     regex.X,
 )
-"""A link of Jira's, `[...|address]`, or of AsciiDoc's, `address[...]`, `xref:page[...]` and
-`<<name,...>>`."""
+"""A link of Jira's, `[...|address]`, of AsciiDoc's, `address[...]`, `xref:page[...]` and
+`<<name,...>>`, or of Sphinx's, :doc:`... <page>`."""
 _COMMAND = regex.compile(
     r"\\(?:emph|text(?:bf|it|tt|sc|sf|rm)|underline|(?:sub){0,2}section|chapter|part|paragraph|title"
     r"|caption|footnote)\*?\{(?P<text>(?=[^{}\n]*\p{L})[^{}\n]{1,400}+)(?P<address>\})"
@@ -155,7 +158,7 @@ def has_marks(text: str) -> bool:
 
 def _may_link(text: str) -> bool:
     """Whether there may be links or commands in the text."""
-    return "[" in text or "<<" in text or "\\" in text
+    return "[" in text or "<<" in text or "\\" in text or ">`" in text
 
 
 def _is_odd(text: str) -> bool:

@@ -51,7 +51,8 @@ DIRECTIVES = {
     "```{code-cell} a b\none two\n```\n": "```{code-cell} a b\none two\n```\n",
     "{.one}\ntwo\nthree\n": "{.one}\nTWO THREE\n",
     "% one\n\ntwo\n% three\n\n+++ {'a': 'b'}\n": "% one\n\nTWO\n% three\n\n+++ {'a': 'b'}\n",
-    "see {ref}`one two <a>` now\n": "SEE {ref}`one two <a>` NOW\n",
+    "see {ref}`one two <a>` or {doc}`one <b>`\n": "SEE {ref}`ONE TWO <a>` OR {doc}`ONE <b>`\n",
+    "see {ref}`one` or {kbd}`one <a>`\n": "SEE {ref}`one` OR {kbd}`one <a>`\n",
 }
 TABLES = {
     "+-----+---+\n| one | a |\n+=====+===+\n| two | b |\n+-----+---+\n\nthree\n": (

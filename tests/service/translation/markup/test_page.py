@@ -378,6 +378,9 @@ def test_elements_that_stand_below_each_other_are_not_one_word(names: list[str])
                 ("xref:c.adoc#d[", "]"),
                 ("<<c.adoc#d,", ">>"),
                 ("<<the-terms, ", ">>"),
+                ("`", " <https://a.b/c_(d)>`_"),
+                ("`", " <https://a.b/c>`__"),
+                *((f":{role}:`", " <c/d>`") for role in ("ref", "doc", "term", "std:ref")),
             ]
         ),
         *((same, same, []) for same in ("R&D, Q&A, M&Ms", "Tom & Jerry", "Cancel (&C)", "a](b.c)")),
@@ -388,6 +391,11 @@ def test_elements_that_stand_below_each_other_are_not_one_word(names: list[str])
 def test_links_and_keys_are_tags(text: str, read: str, tags: list[tuple[int, str]]) -> None:
     assert parts(text) == (read, tags, [])
     assert not tags or has_marks(text) or has_kept(text)
+
+
+@pytest.mark.parametrize("code", ["`our a <b>`", ":func:`our a <b>`", "``a <b>`_``"])
+def test_code_in_backquotes_is_no_link(code: str) -> None:
+    assert parts(f"Set {code} to it") == (f"Set {MARK} to it", [], [code])
 
 
 @pytest.mark.parametrize("name", ["n_jobs", "x_axis", "X_train", "n_bytes=0"])
