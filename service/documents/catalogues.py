@@ -69,7 +69,11 @@ _FORMS = regex.compile(r"(?=.*\s)[^|]*+(?<!\s)(?:\|(?=[\p{Lu}\[{:%])[^|]++(?<!\s
 """Forms of a plural as Laravel writes them."""
 _STEM_FORMS = regex.compile(r"(?P<stem>\p{L}{2})\p{L}*+(?:\|(?P=stem)\p{L}*+)++")
 """Forms of one word as Vue writes them: `day|days`."""
-_ARB_LOCALE = regex.compile(r'"@@locale"\s*+:\s*+"(?P<code>[^"\\]*+)"')
+_LOCALE = regex.compile(
+    r'(?:"@@locale"|\A\s*+\{\s*+"locale"(?=\s*+:\s*+"[^"]*+"\s*+,\s*+"translations"))\s*+:\s*+'
+    r'"(?P<code>[^"\\]*+)"'
+)
+"""The language of the file, as Flutter and Angular name it."""
 
 
 def parse_po(content: bytes, options: FileOptions) -> TextFile:
@@ -182,7 +186,7 @@ def _wrapped(line: str) -> Iterator[str]:
 
 def parse_json(content: bytes, options: FileOptions) -> TextFile:
     """JSON: string values, if the file is what RFC 8259 allows. A key that begins with `@` or `$`
-    keeps its value."""
+    keeps its value, and the language that the file names becomes the target."""
     decoded = decode_unicode(content)
     try:
         json.loads(decoded.text, parse_int=str, parse_float=str, parse_constant=_refused)
@@ -190,12 +194,14 @@ def parse_json(content: bytes, options: FileOptions) -> TextFile:
         raise invalid("JSON", f"line {error.lineno}") from None
     is_ascii = decoded.text.isascii() and "\\u" in decoded.text
     spelling = json.JSONEncoder(ensure_ascii=is_ascii).encode
+    locales = [match.span("code") for match in _LOCALE.finditer(decoded.text)]
     places: list[Place] = []
     for start, end in _json_values(decoded.text):
         value = json.loads(decoded.text[start:end])
-        if is_worded(value) and not _SURROGATE.search(value):
+        is_locale = (start + 1, end - 1) in locales
+        if is_worded(value) and not is_locale and not _SURROGATE.search(value):
             places += _json_places(decoded.text, start, end, value, spelling)
-    return TextFile(decoded, places)
+    return TextFile(decoded, places, [Edit(*span, options.target) for span in locales])
 
 
 def _json_places(
@@ -209,13 +215,6 @@ def _json_places(
     for form in pattern.finditer(text, start + 1, end - 1):
         read = json.loads(f'"{form["text"]}"')
         yield Place(*form.span("text"), Segment(read), lambda written: spelling(written)[1:-1])
-
-
-def parse_arb(content: bytes, options: FileOptions) -> TextFile:
-    """Flutter's ARB: JSON that names its language, which becomes the target."""
-    locales = _ARB_LOCALE.finditer(decode_unicode(content).text)
-    edits = [Edit(*locale.span("code"), options.target) for locale in locales]
-    return parse_json(content, options).with_edits(edits)
 
 
 def _refused(name: str) -> object:

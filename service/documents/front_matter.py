@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import regex
 import yaml
 
-from service.documents.segments import Place, Segment, is_worded
+from service.documents.segments import Edit, Place, Segment, is_worded
 from service.documents.yaml_catalogues import YamlReader
 from service.documents.yaml_spelling import double
 
@@ -24,6 +24,9 @@ _SHOWN = regex.compile(
     regex.X | regex.IGNORECASE,
 )
 """The keys of texts that readers see."""
+_LANGUAGE = regex.compile(
+    r"""(?m)^lang[ \t]*+[:=][ \t]*+(["']?+)(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z\d]++)*+)\1(?=\s)"""
+)
 _TOML = regex.compile(
     r"""(?m)^[ \t]*+(?P<key>[\w-]++)[ \t]*+=[ \t]*+(?P<value>
     \"{3}(?:[^"\\]++|\\[\s\S]|"(?!""))*+\"{3,5}|'{3}(?:[^']++|'(?!''))*+'{3,5}
@@ -47,6 +50,12 @@ def front_matter_places(text: str) -> Iterator[Place]:
     is_yaml = found["mark"] == "---"
     for place in yaml_places(text, _SHOWN) if is_yaml else _toml_places(text):
         yield place._replace(start=begin + place.start, end=begin + place.end)
+
+
+def language_mark(text: str, target: str) -> Iterator[Edit]:
+    """The language of the page, which becomes the target."""
+    if found := _LANGUAGE.search(text, 0, front_matter_end(text)):
+        yield Edit(*found.span("code"), target)
 
 
 def yaml_places(text: str, keys: regex.Pattern[str]) -> list[Place]:

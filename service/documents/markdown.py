@@ -15,12 +15,17 @@ from markdown_it.token import Token
 
 from model.text.spans import Span
 from service.documents.chunk_options import option_places
-from service.documents.front_matter import front_matter_end, front_matter_places
+from service.documents.front_matter import (
+    front_matter_end,
+    front_matter_places,
+    language_mark,
+)
 from service.documents.markdown_extensions import ATTRIBUTES
 from service.documents.markdown_parser import MarkdownParser
 from service.documents.markdown_text import BlockKind, BlockText
 from service.documents.pages import cuts
 from service.documents.segments import (
+    DecodedText,
     FileOptions,
     Place,
     Segment,
@@ -47,14 +52,17 @@ _TAIL = regex.compile(
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """CommonMark with tables and alerts as on GitHub, footnotes, formulas, definition lists, and
     what other dialects add. Raises InvalidDocument."""
-    decoded = decode(content, options.source)
-    return TextFile(decoded, places(decoded.text))
+    return _parsed(decode(content, options.source), options.target)
 
 
 def parse_mdx(content: bytes, options: FileOptions) -> TextFile:
     """Markdown with imports, exports, tags of JSX and expressions. Raises InvalidDocument."""
-    decoded = decode(content, options.source)
-    return TextFile(decoded, places(decoded.text, is_mdx=True))
+    return _parsed(decode(content, options.source), options.target, is_mdx=True)
+
+
+def _parsed(decoded: DecodedText, target: str, *, is_mdx: bool = False) -> TextFile:
+    found = places(decoded.text, is_mdx=is_mdx)
+    return TextFile(decoded, found, language_mark(decoded.text, target))
 
 
 def places(text: str, *, is_mdx: bool = False) -> Iterator[Place]:

@@ -413,6 +413,9 @@ LANGUAGES = {
         b'<item href="p.xhtml" media-type="application/xhtml+xml"/></p>',
         "p.xhtml": b'<html xml:lang="en" lang="en"><p>a</p></html>',
     },
+    "a.md": b"---\ntitle: a\nlang: en-US\nb:\n  lang: c\n---\na\n\nlang: en\n",
+    "a.qmd": b'+++\r\nlang = "en"\r\n+++\r\na\r\n',
+    "a.json": b'{"locale": "en", "translations": {"locale": "a", "c": "a"}}',
 }
 MARKED = [
     ("de", "a.html", [b"class=a lang=de><body a=b lang='de'>", b"lang=fr"]),
@@ -420,6 +423,9 @@ MARKED = [
     ("de", "a.pptx", [b'lang="de-DE"']),
     ("de", "a.odt", [b">de-DE<", b'fo:language="de" fo:country="DE" style:language-asian="en"']),
     ("de", "a.epub", [b"<dc:language>de<", b'<html xml:lang="de" lang="de">']),
+    ("de", "a.md", [b"\nlang: de\nb:\n  lang: c\n---\nA\n\nLANG: EN\n"]),
+    ("de", "a.qmd", [b'lang = "de"\r\n+++']),
+    ("de", "a.json", [b'{"locale": "de", "translations": {"locale": "A", "c": "A"}}']),
     ("zh", "a.docx", [b'w:val="zh-CN" w:eastAsia="zh-CN"']),
     ("zh", "a.pptx", [b'lang="zh-CN"']),
     ("zh", "a.odt", [b'fo:language="en" fo:country="US" style:language-asian="zh"']),
