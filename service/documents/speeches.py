@@ -20,6 +20,11 @@ _BRACKETED = regex.compile(
     rf"{_TAGS}(?:\([^()]*+\)|\[[^\[\]]*+\]|（[^（）]*+）|【[^【】]*+】|［[^［］]*+］){_TAGS}"
 )
 _BROKEN_OFF = regex.compile(r"(?:--|[–—])\s*+$")
+_STYLED = regex.compile(
+    r"(?:\{\\[^{}ibu][^{}]*+\}|\s)*+(?:(?P<style><(?P<tag>\w++)[^<>]*+>)[^<>]*+</(?P=tag)>"
+    r"|(?P<style>\{\\(?P<tag>[ibu])1\})[^{}]*+\{\\(?P=tag)0\})\s*+"
+)
+"""A text that is in italics, a colour and the like as a whole."""
 _CAPITAL = regex.compile(rf"{_TAGS}[\"'“‘]?+\p{{Lu}}")
 _NAME = regex.compile(
     rf"{_TAGS}(?:[(（]|\p{{Han}}{{1,6}}+[:：]"
@@ -61,9 +66,18 @@ def begins_speech(text: str) -> bool:
 
 
 def is_over(text: str, following: str) -> bool:
-    """Whether a sentence ends before the text that follows, is broken off there, or is a sound."""
-    is_broken_off = _BROKEN_OFF.search(text) and _CAPITAL.match(following)
-    return bool(SENTENCE_END.search(text) or is_broken_off or _BRACKETED.fullmatch(text))
+    """Whether a sentence ends before the text that follows, is broken off there, is a sound, or is
+    in another style, as songs and signs are."""
+    if SENTENCE_END.search(text) or _BRACKETED.fullmatch(text):
+        return True
+    is_other = _BROKEN_OFF.search(text) is not None or _style(text) != _style(following)
+    return is_other and _CAPITAL.match(following) is not None
+
+
+def _style(text: str) -> str | None:
+    """The tag of the style that a text has as a whole."""
+    found = _STYLED.fullmatch(text)
+    return found["style"] if found else None
 
 
 def _joined(lines: Sequence[str], keeps_lines: bool) -> Iterator[tuple[str, int]]:

@@ -55,6 +55,18 @@ def test_cues_are_joined_into_sentences(texts: list[str], gap: int, expected: li
 
 
 @pytest.mark.parametrize(
+    ("begin", "end"), [("<i>", "</i>"), ('<font color="#f00">', "</font>"), ("{\\i1}", "{\\i0}")]
+)
+def test_a_sentence_with_a_capital_is_in_one_style(begin: str, end: str) -> None:
+    """A song or a sign without a full stop is no part of what is said after it."""
+    sung, other = (f"{begin}{text}{end}" for text in ("I love you", "every day"))
+    assert len(texts_of("a.srt", srt(sung, other, "Who is it?", "{\\an8}Station", sung))) == 4
+    assert len(texts_of("a.srt", srt(sung, "Every day."))) == 2
+    for joined in ([sung, other], [sung, "and you"], [f"He said {sung}", "Tom"], ["Oh, Tom", "I"]):
+        assert len(texts_of("a.srt", srt(*joined))) == 1
+
+
+@pytest.mark.parametrize(
     ("texts", "translation", "target", "expected"),
     [
         (["aaaa aaaa", "bbbb"], "one two, three", "de", ["one two,", "three"]),
@@ -106,6 +118,7 @@ def test_translations_are_laid_back(
         ("# One #\n# Two #", "# One #<0|># Two #"),
         ("[music]\nOne", "[music]<0|>One"),
         ("Wait, I--\nI see", "Wait, I--<0|>I see"),
+        ("<i>One</i>\nTwo", "<0>One</0><1|>Two"),
         ("Tom: One\nAnn Lee: Two", "Tom: One<0|>Ann Lee: Two"),
         ("One.\n(sighs) Two", "One.<0|>(sighs) Two"),
         ("汤姆：一\n安：二", "汤姆：一<0|>安：二"),
