@@ -32,6 +32,8 @@ def role_of(xml: XmlText, index: int) -> Role:
     token = xml.tokens[index]
     if token.kind is Kind.OTHER or token.name in _CODES:
         return "stop" if _LINE_BREAK.search(xml.element(index)) else "single"
+    if xml.end_of(index) <= index + 2:  # it has no text
+        return "single"
     is_protected = xml.attribute(index, "mtype") == "protected"  # in XLIFF 1.2
     return "single" if is_protected or xml.attribute(index, "translate") == "no" else "pair"
 

@@ -16,6 +16,7 @@ from service.translation.markup.notes import MOST_TAGS, is_marker, is_note
 from service.translation.markup.page import has_word
 from service.translation.placeholders import find_kept
 
+_SMALL_OR_MARK = regex.compile(r"[\p{Ll}.,:;!?]")
 _SPACE = regex.compile(r"([ \t\n\f\r]{2,}+|[\t\n\f\r]|\A )")
 
 
@@ -96,7 +97,7 @@ class _Flows:
         part, flow = self._parts[index], self._flow
         if isinstance(part, str):
             self._add_text(part)
-        elif part.kind == "stop":
+        elif part.kind == "stop" or (part.kind == "single" and self._is_between_texts(index)):
             self._end_flow()
             self._found.append(part)
         elif part.kind == "char":
@@ -111,6 +112,12 @@ class _Flows:
         else:
             flow.add_tag((part,), index, self._partners.get(index))
         return index + 1
+
+    def _is_between_texts(self, index: int) -> bool:
+        """Whether a code stands between a small letter or a mark and a capital, as a line break or
+        a tab does that a CAT tool exports: no word goes on there."""
+        is_end = _SMALL_OR_MARK.match(self._flow.end[-1:]) is not None
+        return is_end and self._char_after(index + 1).isupper()
 
     def _char_after(self, index: int) -> str:
         """The first character of the flow's text from this part on; "" at its end."""

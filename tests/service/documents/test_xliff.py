@@ -60,6 +60,12 @@ def test_a_line_break_ends_a_text(code: str) -> None:
     assert regex.sub(r"<\d/>", "", text) in ("one<0>two<1|>three</0>", "one<0>two<2|>three</0>")
 
 
+@pytest.mark.parametrize("code", ["<x id='3'/>", "<g id='3'/>", "<g id='3'></g>"])
+def test_an_element_without_text_is_a_code(code: str) -> None:
+    unit = f"<trans-unit><source>one{code}Two</source></trans-unit>"
+    assert texts_of("a.xlf", FILE.format(unit).encode()) == ["one<0/>Two"]
+
+
 def _outline(element: ElementTree.Element) -> list[tuple[str, dict[str, str]]]:
     return [(one.tag, one.attrib) for one in element.iter() if one is not element]
 
