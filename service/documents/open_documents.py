@@ -57,15 +57,18 @@ _LABELS = Labels(
     regex.compile(
         r"<(?:svg:(?:title|desc)|text:placeholder\s[^<>]*+)>[^<]++"
         r"|<(?:table:(?:help|error)-message|form:(?!option|item)[\w-]++)\s[^<>]++>"
+        r"|<(?:loext:list-item|text:label)\s[^<>]++>(?:(?:<text:span\s[^<>]++>)?+[^<>]++"
+        r"(?=(?:</text:span>)?+</(?:loext:content-control|text:drop-down)>))?+"
     ),
     regex.compile(
         r"(?P<name>(?P<head>>(?:&lt;)?+)(?P<value>(?:(?!&gt;\Z)[^<])++)(?P<tail>(?:&gt;)?+)"
-        r'|(?P<head>\s(?:table:title|form:(?:label|title))=")(?P<value>[^"]*+)(?P<tail>"))'
+        r'|(?P<head>\s(?:table:title|form:(?:label|title)|loext:display-text|text:value)=")(?P<value>[^"]*+)(?P<tail>"))'
     ),
     {},
 )
-"""Alternative texts, titles of prompts, placeholders such as `<Name>`, and labels of controls, but
-not of choices, which programs compare."""
+"""Alternative texts, titles of prompts, placeholders such as `<Name>`, the choices of a list in a
+text with the chosen one, and labels of controls, but not of their choices, which programs
+compare."""
 _TEXT_SCRIPT = regex.compile(
     r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
     r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""

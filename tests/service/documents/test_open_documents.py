@@ -176,6 +176,25 @@ def test_labels_of_controls_are_translated_and_their_choices_stay() -> None:
     assert f">{form.format('I AGREE', 'A TIP')}{kept}<text:p>SEA</text:p>" in done
 
 
+@pytest.mark.parametrize(
+    ("name", "item"),
+    [
+        ("loext:content-control", '<loext:list-item loext:display-text="{}" loext:value="1"/>'),
+        ("text:drop-down", '<text:label text:value="{}"/>'),
+    ],
+)
+@pytest.mark.parametrize("shown", ["{}", '<text:span text:style-name="b">{}</text:span>'])
+def test_the_choices_of_a_list_in_a_text_are_translated_as_the_chosen_one_is(
+    name: str, item: str, shown: str
+) -> None:
+    inner = f"{item.format('sea')}{item.format('{}')}{shown}"
+    paragraph = f"<text:p>{{}} <{name}>{inner}</{name}></text:p>"
+    content = content_of(paragraph.format("look", "sky", "sky"))
+    assert texts_of("a.odt", content) == ["look <0/>", "sea", "sky"]
+    done = member(translated("a.odt", content), "content.xml").decode()
+    assert paragraph.format("LOOK", "SKY", "SKY").replace("sea", "SEA") in done
+
+
 def test_all_words_of_a_text_in_spans_stay_in_spans() -> None:
     def paragraph(*parts: str) -> bytes:
         return content_of(f"<text:p>{''.join(parts)}</text:p>")
