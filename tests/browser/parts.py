@@ -85,6 +85,23 @@ def test_what_is_pasted_keeps_its_formatting_or_its_lines(page: Page, site: Site
     expect(page.locator("#rich")).to_have_attribute("aria-label", "Zu übersetzender Text")
 
 
+@pytest.mark.parametrize(
+    "bold",
+    [
+        "<b style='mso-bidi-font-weight:normal'>big</b>",
+        "<b style='font-weight:normal'><span style='color:red;font-weight:700'>big</span></b>",
+        "<b style='font-weight:normal'><span style='font-weight: bold'>b<span>i</span>g</span></b>",
+    ],
+)
+def test_bold_and_italics_of_other_programs_are_kept(page: Page, site: Site, bold: str) -> None:
+    """Word's tags have styles, and Google Docs has styles only."""
+    visit(page, site)
+    italic = "<span style='font-style:italic'>old</span>"
+    paste(page, f"<p><span style='font-weight:400'>A {bold} and {italic} dog.</span></p>")
+    expect(page.locator("#target :is(b, strong)")).to_have_text("BIG")
+    expect(page.locator("#target i")).to_have_text("OLD")
+
+
 HOSTILE = [
     "<b>x</b><img src=x onerror=alert(1)>",
     "<b>x</b><script>alert(1)</script>",

@@ -9,6 +9,9 @@ const SKIPPED = new Set(["script", "style", "head", "title", "template", "noscri
 const BLOCKS = new Set(["p", "div", "blockquote", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "table", "tr"]);
 const CELLS = new Set(["td", "th"]);
 const VOID = new Set(["br"]);
+/** @type {[string, RegExp][]} */
+const STYLES = [["b", /(^|[;\s])font-weight:\s*(bold|[6-9]00)/i], ["i", /(^|[;\s])font-style:\s*italic/i]];
+const PLAIN = /(^|[;\s])font-weight:\s*(normal|400)/i;
 const SAFE_ADDRESS = /^(https?:\/\/|mailto:)/i;
 const MOST_DEPTH = 40;
 const TOKEN = /<!--[\s\S]*?(?:-->|$)|<[!?][^>]*>|<(\/?)([a-z][a-z0-9:-]*)((?:"[^"]*"|'[^']*'|[^>"'])*)>|[^<]+|</gi;
@@ -77,23 +80,24 @@ export function nodesOf(html) {
       close(open, name);
     } else if (SKIPPED.has(name)) {
       skipped = rest.endsWith("/") ? "" : name;
-    } else if (isKept(name, rest)) {
-      const made = element(name, rest);
-      open[open.length - 1].node.append(made);
-      if (!VOID.has(name) && !rest.endsWith("/") && open.length < MOST_DEPTH) open.push({ name, node: made });
+    } else if (ALLOWED.has(name) || name === "span") {
+      let { node } = open[open.length - 1];
+      for (const one of namesOf(name, attribute(rest, "style"))) node = node.appendChild(element(one, rest));
+      if (!VOID.has(name) && !rest.endsWith("/") && open.length < MOST_DEPTH) open.push({ name, node });
     }
   }
   return [...root.childNodes];
 }
 
 /**
- * Google Docs wraps all in a <b> that is not bold.
+ * The names of the elements that are made of a tag. Google Docs and others write bold and italics as
+ * styles of a <span>, and wrap all in a <b> that is not bold.
  * @param {string} name
- * @param {string} rest
+ * @param {string} style
  */
-function isKept(name, rest) {
-  const isPlain = name === "b" && /font-weight:\s*(normal|400)/i.test(attribute(rest, "style"));
-  return ALLOWED.has(name) && !isPlain;
+function namesOf(name, style) {
+  if (name === "span") return STYLES.filter(([, pattern]) => pattern.test(style)).map(([one]) => one);
+  return name === "b" && PLAIN.test(style) ? [] : [name];
 }
 
 /**
