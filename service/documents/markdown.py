@@ -20,6 +20,7 @@ from service.documents.front_matter import (
     front_matter_places,
     language_mark,
 )
+from service.documents.markdown_anchors import LinkedPage
 from service.documents.markdown_extensions import ATTRIBUTES
 from service.documents.markdown_parser import MarkdownParser
 from service.documents.markdown_text import BlockKind, BlockText
@@ -62,7 +63,7 @@ def parse_mdx(content: bytes, options: FileOptions) -> TextFile:
 
 def _parsed(decoded: DecodedText, target: str, *, is_mdx: bool = False) -> TextFile:
     found = places(decoded.text, is_mdx=is_mdx)
-    return TextFile(decoded, found, language_mark(decoded.text, target))
+    return LinkedPage(decoded, found, language_mark(decoded.text, target), is_mdx=is_mdx)
 
 
 def places(text: str, *, is_mdx: bool = False) -> Iterator[Place]:

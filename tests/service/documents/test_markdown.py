@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from service.translation.markup.coded_text import CodedText
+from service.translation.markup.coded_text import CodedText, Text
 from tests.service.documents.samples import OPTIONS, coded, parse_file, translated
 
 ROOT = Path(__file__).parents[3]
@@ -207,3 +207,35 @@ def shape(content: bytes) -> list[tuple[str, ...]]:
             if mark.type not in ("text", "softbreak", "text_special"):
                 found.append((mark.type, target, mark.content if is_code else ""))
     return found
+
+
+def in_other_letters(text: Text) -> Text:
+    others = str.maketrans("abcdA", "efgöE")
+    if isinstance(text, str):
+        return text.translate(others)
+    parts = (part.translate(others) if isinstance(part, str) else part for part in text.parts)
+    return CodedText.of(parts)
+
+
+@pytest.mark.parametrize("link", ["[x](#{})", '[x](#{} "T")', "[x](<#{}>)", '<a href="#{}">x</a>'])
+@pytest.mark.parametrize(
+    ("heading", "name", "other"),
+    [
+        ("# ab cd", "ab-cd", "ef-gö"),
+        ("## Ab, *cd*!", "ab-cd", "ef-gö"),
+        ("[ab cd](e.f)\n====", "ab-cd", "ef-gö"),
+        ("# `ab` über", "ab-%C3%BCber", "ab-üfer"),
+        ("# gh\n\n# ab\n\n# ab", "ab-1", "ef-1"),
+        ("# ab {#cd}", "cd", "cd"),
+        ("```\n# ab\n```", "ab", "ab"),
+    ],
+)
+def test_links_to_headings_go_where_they_went(
+    link: str, heading: str, name: str, other: str
+) -> None:
+    """As GitHub names headings; a name that is written out stays."""
+    page = f"---\ntitle: ab\n---\n\n{link.format(name)} [y](#z)\n\n{heading}\n"
+    parsed = parse_file(page.encode(), "a.md", OPTIONS)
+    done = parsed.write([in_other_letters(segment.text) for segment in parsed.segments]).decode()
+    assert link.format(other) in done
+    assert "[y](#z)" in done
