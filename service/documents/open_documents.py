@@ -62,7 +62,8 @@ _LABELS = Labels(
     ),
     regex.compile(
         r"(?P<name>(?P<head>>(?:&lt;)?+)(?P<value>(?:(?!&gt;\Z)[^<])++)(?P<tail>(?:&gt;)?+)"
-        r'|(?P<head>\s(?:table:title|form:(?:label|title)|loext:display-text|text:value)=")(?P<value>[^"]*+)(?P<tail>"))'
+        r"|(?P<head>\s(?:table:title|form:(?:label|title)|loext:display-text"
+        r'|text:(?:value|description))=")(?P<value>[^"]*+)(?P<tail>"))'
     ),
     {},
 )

@@ -147,11 +147,12 @@ def test_alternative_texts_are_translated_and_cut_no_sentence() -> None:
 
 @pytest.mark.parametrize(("begin", "end"), [("", ""), ("&lt;", "&gt;")])
 def test_the_texts_of_placeholders_are_translated(begin: str, end: str) -> None:
-    field = f"<text:placeholder text:placeholder-type='text'>{begin}{{}}{end}</text:placeholder>"
-    content = content_of(f"<text:p>Dear {field.format('Name &amp; house')},</text:p>")
-    assert texts_of("a.ott", content) == ["Dear <0/>,", "Name & house"]
+    head = "<text:placeholder text:placeholder-type='text' text:description=\"{}\">"
+    field = f"{head}{begin}{{}}{end}</text:placeholder>"
+    content = content_of(f"<text:p>Dear {field.format('Click', 'Name &amp; house')},</text:p>")
+    assert texts_of("a.ott", content) == ["Dear <0/>,", "Click", "Name & house"]
     done = member(translated("a.ott", content), "content.xml").decode()
-    assert f"DEAR {field.format('NAME &amp; HOUSE')}," in done
+    assert f"DEAR {field.format('CLICK', 'NAME &amp; HOUSE')}," in done
 
 
 def test_an_index_that_is_made_anew_has_the_title_of_before() -> None:
