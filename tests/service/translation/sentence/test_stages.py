@@ -241,7 +241,7 @@ def test_no_sentence_is_longer_than_the_network_takes(
         *(("en", text, None) for text in ("VERY IMPORTANT", "the <NOT> b", "$NOT a", "NOT-a b")),
         *(("en", word, word.lower()) for word in ("EXIT!", "MENU", "STOP.", "DELETE")),
         *(("de", word, word.capitalize()) for word in ("AUSGANG", "WICHTIG!!!", "NEU")),
-        *(("en", text, None) for text in ("WEBVTT", "NY", "IKEA")),
+        *(("en", text, None) for text in ("WEBVTT", "NY", "IKEA", "OK", "OK!")),
         ("fr", "C'est TRÈS important.", None),
     ],
 )
