@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import regex
 
+from model.text.spans import Span
 from service.documents.archive import ArchiveFile, MemberText, no_places, texts_of
 from service.documents.labels import LabelledText, Labels, labels
 from service.documents.locales import is_asian, locale_of
@@ -27,6 +28,8 @@ from service.documents.runs import (
 )
 from service.documents.segments import Edit, FileOptions, Place, TextFile
 from service.documents.xml_text import InlineContent, XmlText
+from service.translation.language.segmentation import has_letters
+from service.translation.markup.coded_text import Text
 
 _WORD_MAIN = r"(?:wordprocessingml|ms-word)\.[\w.]*main"
 _WORD_TEXTS = (
@@ -68,6 +71,10 @@ _WRAPPERS = frozenset(
 )
 _HEADS = frozenset({"w:sdtpr", "w:sdtendpr", "w:smarttagpr", "w:customxmlpr", "w:sdtcontent"})
 _CHOICES = frozenset({"w:dropdownlist", "w:combobox"})
+_FRAME, _WORD_STRING = frozenset({"w:framepr"}), frozenset({"w:t"})
+_DROPPED = regex.compile(r"<w:framePr\s[^<>]*?w:dropCap=[\"'](?!none)")
+_FIRST = regex.compile(r"<w:t(?:\s[^<>]*+)?>\s*+((?:&\w++;|[^\w<&])*+\w)")
+"""A frame around the large first letter of the next paragraph, and a text's first letter."""
 _UNSEEN = frozenset({"w:prooferr", "w:lastrenderedpagebreak", "w:softhyphen"})
 _WORD_STOPS = frozenset({"w:tab", "w:br", "w:cr", "w:ptab"})
 _WORD_TEXT = regex.compile(r"<w:t(?:\s[^<>]*+)?>([^<]*+)")
@@ -186,12 +193,44 @@ def _word_places(
     names: RunNames, drawings: Callable[[XmlText], Iterator[Place]], xml: XmlText
 ) -> Iterator[Place]:
     """What has paragraphs inside is a code of the text."""
+    initial: Span | None = None
     for index in xml.starts(_WORD_PARAGRAPH):
         inner = [*xml.children(index)]
         if inner and xml.tokens[inner[0]].name == "w:ppr":
             del inner[0]
-        yield from paragraph_places(xml, inner, _word_parts(xml, inner), names)
+        parts = [*_word_parts(xml, inner)]
+        if initial and parts and parts[0].kind == "text":
+            letter = parts[0]._replace(written=xml.source[slice(*initial)])
+            (place,) = paragraph_places(xml, inner, [letter, *parts], names)
+            yield _after_initial(xml, initial, place)
+            initial = None
+        elif (initial := _initial(xml, index)) is None:
+            yield from paragraph_places(xml, inner, parts, names)
     yield from drawings(xml)
+
+
+def _initial(xml: XmlText, index: int) -> Span | None:
+    """The text of a paragraph that is the large first letter of the next one."""
+    if not xml.has_inside(index, _FRAME) or not _DROPPED.search(xml.element(index)):
+        return None
+    texts = [text for text in xml.inside(index, _WORD_STRING) if xml.text(text).strip()]
+    if len(texts) != 1 or not has_letters(xml.text(texts[0])):
+        return None
+    return Span(xml.tokens[texts[0]].end, xml.tokens[xml.end_of(texts[0]) - 1].start)
+
+
+def _after_initial(xml: XmlText, initial: Span, place: Place) -> Place:
+    """The place of a paragraph with the letter before it, which becomes that of the translation."""
+
+    def write(translation: Text) -> str:
+        written = place.write(translation)
+        between, first = xml.source[initial.end : place.start], _FIRST.search(written)
+        if first is None:
+            return between + written
+        begin, rest = written[: first.start()], written[first.end() :]
+        return f'{first[1]}{between}{begin}<w:t xml:space="preserve">{rest}'
+
+    return place._replace(start=initial.start, write=write)
 
 
 def _written(xml: XmlText, index: int) -> str:

@@ -22,9 +22,11 @@ from tests.service.documents.samples import (
     A,
     W,
     archive,
+    coded,
     member,
     package,
     parse_file,
+    shown,
     texts_of,
     translated,
 )
@@ -309,6 +311,23 @@ def test_alternative_texts_and_choices_are_translated_wherever_they_stand() -> N
     xml = member(translated("a.docx", content), "word/document.xml").decode()
     assert picture.replace("sea", "SEA").replace("sky", "SKY") in xml
     assert '<w:listItem w:displayText="RED" w:value="1"/><w:listItem w:value="BLUE"/>' in xml
+
+
+@pytest.mark.parametrize(("letter", "first"), [("o", "E"), ("“o", "„E")])
+def test_the_large_first_letter_of_a_paragraph_is_that_of_the_translation(
+    letter: str, first: str
+) -> None:
+    frame = '<w:pPr><w:framePr w:dropCap="drop" w:lines="3"/></w:pPr>'
+    content = word(frame + run(letter, "<w:sz/>"), run("ne ") + run("two", "<w:b/>"), run("three"))
+    parsed = parse_file(content, "a.docx", OPTIONS)
+    texts = [f"{letter}ne <0>two</0>", "three"]
+    assert [shown(segment.text) for segment in parsed.segments] == texts
+    done = parsed.write([coded(f"{first}ins <0>zwei</0>"), parsed.segments[1].text])
+    xml = member(done, "word/document.xml").decode()
+    assert f"{frame}{run(first, '<w:sz/>')}</w:p><w:p>{run('ins ')}<w:r>" in xml
+    assert "<w:b/></w:rPr><w:t>zwei</w:t>" in xml
+    plain = word(frame + run(letter), "<w:r><w:tab/></w:r>" + run("ne"), run("three"))
+    assert texts_of("a.docx", plain)[-2:] == ["<0|>ne", "three"]
 
 
 @pytest.mark.parametrize(("kind", "is_bound"), [("w:text", False), ("w:date", True)])
