@@ -175,6 +175,25 @@ def test_a_query_about_translating_covers_every_api_and_nothing_else(
         assert matched == translating
 
 
+RECORDED: dict[str, str] = {rule["record"]: rule["expr"] for rule in rules("rules.yml")}
+
+
+def differing(expression: str) -> set[str]:
+    """The labels in which the series of an expression differ, besides the job that is chosen."""
+    expression = RECORDED.get(expression.partition("{")[0], expression)
+    grouped = re.findall(r"(?:sum|avg|min|max)(?: by \(([^)]*)\))? ?\(", expression)
+    labels = grouped[0].split(", ") if grouped else ["instance", "process"]
+    return {label for label in labels if label} - {"job", "le"}
+
+
+@pytest.mark.parametrize("panel", DASHBOARD["panels"], ids=lambda panel: panel["title"])
+def test_no_two_series_of_a_panel_have_one_name(panel: dict[str, Any]) -> None:
+    """A server has several processes, each with its gauges, and several servers may be asked."""
+    for target in panel["targets"]:
+        named = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+        assert differing(target["expr"]) <= named
+
+
 class _Ready(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200 if self.path == "/health/ready" else 404)
