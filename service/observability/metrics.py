@@ -52,7 +52,7 @@ ENGINE_GAUGES = {
 _MODEL_GAUGES = {
     **{name: (help_text,) for name, help_text in ENGINE_GAUGES.items()},
     "model_load_seconds": ("Time of the model's last load.",),
-    "model_bytes": ("Estimated memory of the model; 0: it is not in memory.",),
+    "model_bytes": ("Estimated memory of the model, as long as it is loaded.",),
     "model_info": (
         "Always 1; labels: version, device, precision, and instruction_set of the native backend.",
         "version",
@@ -308,10 +308,9 @@ class ModelMetrics(LoadMetrics):
 
     def forget_engine(self) -> None:
         """The model is not in memory."""
-        for name in ENGINE_GAUGES:
+        for name in (*ENGINE_GAUGES, "model_bytes"):
             with contextlib.suppress(KeyError):
                 self._gauges[name].remove(self._name)
-        self._gauges["model_bytes"].labels(self._name).set(0)
 
     def forget_model(self) -> None:
         """The model is not offered any more: its gauges end. Its counters and histograms stay, so
