@@ -38,6 +38,7 @@ from service.http.error_answers import unforeseen
 from service.observability.logs import log_line
 from service.observability.metrics import Metrics
 
+_logger = logging.getLogger(__name__)
 _MAX_RUNNING, _MAX_OF_CLIENT = 12, 8
 _RETRY_SECONDS = 5
 _NAME_CHARACTERS = 80
@@ -247,7 +248,7 @@ class DocumentJobs:
         self._metrics.count_document(outcome)
         if not sent.is_awaited:  # which its request's line tells
             facts = {"event": "document", "request_id": sent.request_id, "outcome": outcome}
-            log_line(logging.INFO, {**facts, "logger": __name__})
+            log_line(_logger, logging.INFO, lambda: facts)
         waiting = self._awaited.get(name)
         if waiting is None or waiting.done():
             return

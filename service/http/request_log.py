@@ -91,8 +91,7 @@ class RequestLog:
         self._metrics.count_request(record.endpoint, outcome, seconds)
         is_frequent = record.endpoint.startswith(_FREQUENT) or record.status in _FREQUENT_STATUSES
         level = logging.DEBUG if is_frequent else logging.INFO
-        if _logger.isEnabledFor(level):
-            log_line(level, _facts(record, outcome, seconds))
+        log_line(_logger, level, lambda: _facts(record, outcome, seconds))
         if self._tracer is not None:
             self._tracer.trace(record)
 
@@ -122,7 +121,6 @@ def _facts(record: RequestRecord, outcome: str, seconds: float) -> dict[str, obj
     }
     if record.translations:
         _add_work(facts, record)
-    facts["logger"] = __name__
     return facts
 
 

@@ -163,11 +163,14 @@ def _naming(process: str) -> Processor:
     return name
 
 
-def log_line(level: int, facts: EventDict) -> None:
-    """Write a line about an event, whose level is not asked for. `facts`, which change, begin with
-    `event`."""
+def log_line(logger: logging.Logger, level: int, make_facts: Callable[[], EventDict]) -> None:
+    """Write a line about an event, if the logger has this level. Its facts change, and begin
+    with `event`."""
+    if not logger.isEnabledFor(level):
+        return
     configuration, name = structlog.get_config(), logging.getLevelName(level).lower()
-    line: Any = facts
+    line: Any = make_facts()
+    line["logger"] = logger.name
     for process in configuration["processors"]:
         line = process(None, name, line)
     configuration["logger_factory"]().msg(line)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.testclient import WebSocketDenialResponse
 
 from service.observability.logs import configure_logs
-from tests.service.fakes import FakeRunner
+from tests.service.fakes import FakeRunner, until
 from tests.service.http.clients import EVENTS, FIELDS, STREAM, last_message
 
 SECRET = "sesame"
@@ -80,6 +80,19 @@ def test_probes_and_what_a_full_server_refuses_are_logged_only_for_debugging(
         client.get("/metrics")
         assert client.post("/translate", json=FIELDS).status_code == 503
         assert len(requests(capsys)) == count
+
+
+@pytest.mark.parametrize(
+    ("level", "events"), [("info", {"request", "document"}), ("warning", set())]
+)
+def test_no_line_is_of_a_level_that_is_not_asked_for(
+    level: str, events: set[str], client: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs(level, "json", sys.stderr)
+    data = {"source": FIELDS["source"], "target": FIELDS["target"]}
+    made = client.post("/documents", data=data, files={"file": ("a.txt", b"One.")}).json()
+    until(lambda: client.get(f"/documents/{made['id']}").json()["status"] == "done")
+    assert {line["event"] for line in lines(capsys)} == events
 
 
 def test_each_request_of_a_websocket_is_logged_under_the_connections_id(
