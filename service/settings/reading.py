@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
 from pydantic import SecretStr, ValidationError
@@ -34,7 +34,25 @@ _Settings = TypeVar("_Settings", bound=Settings)
 
 def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
     """Settings from `given` and the other sources; raises ValueError with one sentence."""
-    _require_known_variables(kind)
+    names = [f"dragoman_{name}" for name in kind.model_fields]
+    variables = [*(name.upper() for name in names), *_OTHER_VARIABLES]
+    _require_known("variable", os.environ, variables)
+    settings = _read(kind, given)
+    if settings.secrets_dir is not None:
+        _require_known("secret", os.listdir(settings.secrets_dir), names)
+    return settings
+
+
+def _require_known(what: str, given: Iterable[str], names: Sequence[str]) -> None:
+    """Raises ValueError for a name with our prefix that is none of these, in any case; its value
+    may be a secret."""
+    known = {name.upper() for name in names}
+    for one in given:
+        if one.upper().startswith("DRAGOMAN_") and one.upper() not in known:
+            raise ValueError(f"the {what} {one} is no setting{_hint(one, names)}")
+
+
+def _read(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
     try:
         with warnings.catch_warnings(action="error", category=UserWarning):
             return kind(**given)
@@ -47,15 +65,6 @@ def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
         raise ValueError(f"setting secrets_dir: {reason}") from None
     except UserWarning as warning:  # pydantic would ignore a secret
         raise ValueError(f"setting secrets_dir: {warning}") from None
-
-
-def _require_known_variables(kind: type[Settings]) -> None:
-    """Raises ValueError for a DRAGOMAN_ variable that is no setting; its value may be a secret."""
-    names = [f"DRAGOMAN_{name.upper()}" for name in kind.model_fields]
-    for given in os.environ:
-        name = given.upper()
-        if name.startswith("DRAGOMAN_") and name not in (*names, *_OTHER_VARIABLES):
-            raise ValueError(f"the variable {given} is no setting{_hint(name, names)}")
 
 
 def _hint(name: str, names: Iterable[str]) -> str:

@@ -59,6 +59,10 @@ def test_what_is_no_setting_is_refused_with_the_nearest_one(
     config.write_text("max_slot = 3")
     with pytest.raises(ValueError, match="^max_slot is no setting; did you mean max_slots\\?$"):
         read_settings(Settings, {"config": config})
+    (tmp_path / "dragoman_otlp_header").write_text("sesame")
+    with pytest.raises(ValueError, match="did you mean dragoman_otlp_headers") as refused:
+        read_settings(Settings, {"secrets_dir": tmp_path})
+    assert "sesame" not in str(refused.value)
     monkeypatch.setenv("DRAGOMAN_INSTRUCTION_SET", "auto")
     read_settings(Settings, {})
     monkeypatch.setenv("DRAGOMAN_API_KEY", "sesame")
