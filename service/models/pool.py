@@ -131,10 +131,11 @@ class ModelPool(Generic[LoadedT]):
             engine.start()
 
     def stop(self) -> None:
-        """Fail all running and waiting work, and wait until the engines end."""
+        """Fail all running and waiting work, and wait until the engines end. Meanwhile models may
+        leave, if the event loop runs in another thread."""
         self.refuse_new_work()
-        for resident in list(self._residents):
-            resident.loaded.engine.stop()
+        for engine in [resident.loaded.engine for resident in list(self._residents)]:
+            engine.stop()
         self._loader.shutdown(wait=False, cancel_futures=True)
 
     def refuse_new_work(self) -> None:
@@ -142,7 +143,7 @@ class ModelPool(Generic[LoadedT]):
         self.is_draining = True
         for waiter in list(self._waiting):
             self._fail(waiter, Draining())
-        for resident in self._residents:
+        for resident in list(self._residents):
             resident.loaded.engine.refuse_new_work()
 
     def require_ready(self) -> None:

@@ -254,6 +254,32 @@ async def test_while_a_model_leaves_no_other_leaves_in_its_place(
         assert set(store.pool.engines) == {"0", "2", "3"}
 
 
+async def test_models_may_leave_while_the_pool_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopping, have_left = threading.Event(), threading.Event()
+
+    def slow(stop: Callable[[], None]) -> Callable[[], None]:
+        def stop_slowly() -> None:
+            if not stopping.is_set():
+                stopping.set()
+                have_left.wait(60)
+            stop()
+
+        return stop_slowly
+
+    async with store_of(2, limit=2) as store:
+        for name in "01":
+            await store.ask(name)
+            engine = store.pool.engines[name]
+            monkeypatch.setattr(engine, "stop", slow(engine.stop))
+        ending = asyncio.create_task(asyncio.to_thread(store.pool.stop))
+        await eventually(stopping.is_set)
+        for model in store.pool.models.values():
+            store.pool.let_go(model)
+        await eventually(lambda: store.pool.num_bytes == 0)
+        have_left.set()
+        await ending
+
+
 async def test_loads_and_evictions_are_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     async with store_of(2, limit=1) as store:
