@@ -12,6 +12,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from service import __version__
 from service.http.routes import operation
 from service.observability.metrics import Metrics
 from service.server import _SHUTDOWN_SECONDS
@@ -94,6 +95,17 @@ def test_every_manifest_fits_the_schema_of_its_kind(manifests: Manifests, versio
     assert manifests.keys() >= KINDS
     for kind in manifests.keys() - OPERATOR_KINDS:
         kubernetes_validate.validate(manifests[kind], version, strict=True)
+
+
+@pytest.mark.parametrize(("values", "tag"), [({}, __version__), (GPU, f"{__version__}-cuda")])
+def test_the_image_of_the_chart_is_the_one_that_the_docs_build(
+    values: dict[str, Any], tag: str
+) -> None:
+    image = container_of(render(values))["image"]
+    assert image == f"dragoman:{tag}"
+    docs = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
+    assert re.search(rf"REGISTRY/{re.escape(image)}(?![-\w])", docs)
+    assert f'image.version="{__version__}"' in DOCKERFILE
 
 
 @pytest.mark.parametrize(
