@@ -124,6 +124,7 @@ def instructions_of_a_step(num_sentences: int, *, can_step_subset: bool) -> int:
         loop.step(1)
     loop.step(1)
     counted = Instructions()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 must know before the trace begins
     sys.settrace(counted)
     try:
         loop.step(1)
