@@ -147,10 +147,11 @@ def read_instruction(asked: str, codes: Sequence[str]) -> NamedLanguages | None:
         found = next((one for pattern, one in lists if pattern.search(before)), others)
         found.append(names[name])
     sources = [code for code in sources if code in codes]  # others are detected, or refused
-    coded = [(one["source"], one["name"]) for one in _CODE.finditer(asked)]
     known = {code.lower(): code for code in codes}
-    sources += [known[name.lower()] for is_source, name in coded if is_source and name in known]
+    coded = [(one["source"], one["name"]) for one in _CODE.finditer(asked)]
+    names_of_sources = [name for is_source, name in coded if is_source]
     names_of_targets = [name for is_source, name in coded if not is_source]
+    sources += [known[name.lower()] for name in names_of_sources if name.lower() in known]
     targets += [known[name.lower()] for name in names_of_targets if name.lower() in known]
     targets += [*within, *others[::-1]]  # "the text is in English" may go before "into German"
     targets += names_of_targets  # "into a colloquial German" names no code first

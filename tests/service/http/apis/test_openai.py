@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -213,6 +215,14 @@ def test_a_name_means_the_language_that_has_no_longer_one(
     languages = read_instruction(asked, codes)
     assert languages is not None
     assert languages.target == target
+
+
+@pytest.mark.parametrize("spelled", [str, str.lower, str.upper])
+def test_the_codes_of_both_languages_have_no_case(spelled: Callable[[str], str]) -> None:
+    codes = ("en", "de", "pt-BR", "zh-Hant")
+    for source, target in itertools.permutations(codes, 2):
+        asked = f"Translate from {spelled(source)} to {spelled(target)}."
+        assert read_instruction(asked, codes) == (source, target)
 
 
 @pytest.mark.parametrize(
