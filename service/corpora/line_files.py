@@ -62,7 +62,7 @@ class LineInput:
                 if not is_whole:
                     position += _skip_line(file)
                 if end is not None:
-                    self.fraction = min(1.0, (position - begin) / max(1, end - begin))
+                    self.fraction = min(1.0, (position - begin) / (end - begin))
                 elif size := _size(raw):
                     self.fraction = raw.tell() / size
                 is_first = position == len(line)

@@ -99,7 +99,7 @@ class ParquetCorpus:
         position = self._begin + self.num_done
         for table in self._tables(position, self._end):
             position += table.num_rows
-            fraction = (position - self._begin) / max(1, self._end - self._begin)
+            fraction = (position - self._begin) / (self._end - self._begin)
             values = self._values(table)
             errors = {
                 place: f"it is not UTF-8 in the column {self._column!r}"

@@ -83,6 +83,21 @@ def test_shards_in_their_order_are_the_whole(
     assert sum(failed) == num_failed
 
 
+@pytest.mark.parametrize(("corpus_format", "ending"), FILES)
+@pytest.mark.parametrize("shard", [Shard(), Shard(0, 3), Shard(1, 3), Shard(2, 3)], ids=str)
+def test_what_is_read_grows_to_the_whole(
+    corpus_format: str, ending: str, shard: Shard, tmp_path: Path
+) -> None:
+    source = tmp_path / f"source{ending}"
+    write_corpus(source, corpus_format, texts(40))
+    with opened_corpus(source, tmp_path / "out", options(corpus_format, shard=shard)) as corpus:
+        corpus.batch_records = 1
+        read = [batch.fraction or 0.0 for batch in corpus.batches()]
+    assert read == sorted(read)
+    assert read[-1] == 1.0
+    assert shard == Shard() or 0.0 < read[0] < 0.5
+
+
 def written_lines(given: bytes, corpus_format: str, tmp_path: Path, **chosen: object) -> list[str]:
     """What is written for a file with these bytes."""
     source, output = tmp_path / "source", tmp_path / "output"
