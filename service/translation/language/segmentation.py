@@ -254,7 +254,7 @@ def _trim(sentence: str, *, begins: bool = True, ends: bool = True) -> Iterator[
         yield Piece(sentence, is_sentence=False)
         return
     start, end = bare(sentence)
-    begins = begins and _PAUSE.match(sentence) is None
+    begins = begins and _PAUSE.match(sentence, 0, start) is None
     yield Piece(sentence[:start], is_sentence=False)
     yield Piece(sentence[start:end], is_sentence=True, begins=begins, ends=ends)
     yield Piece(sentence[end:], is_sentence=False)

@@ -376,6 +376,7 @@ def test_case_changes_case_only(enter: type[Stage], text: str) -> None:
 
 @settings(deadline=None)
 @example(text="他买了第120号。", split=True, has_terms=False, pair=("zh", "en"))
+@example(text=",dass er kommt.", split=True, has_terms=False, pair=("de", "en"))
 @given(TEXTS | OF_SENTENCES, st.sampled_from([True, False, "nonewlines"]), st.booleans(), ALL_PAIRS)
 def test_a_text_that_looks_whole_is_what_the_whole_way_makes_of_it(
     text: str, split: bool, has_terms: bool, pair: tuple[str, str]
