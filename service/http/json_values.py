@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 def count_values(body: bytes, max_values: int) -> int:
-    """Count JSON values by separators outside strings; exact only above `max_values`, else at
-    least as many as there are."""
+    """Count JSON values by separators outside strings. Where it says at most `max_values`, there
+    are no more than it says."""
     if len(body) < max_values:
         return len(body) + 1
     num_values = _count_separators(body)
@@ -14,7 +14,7 @@ def count_values(body: bytes, max_values: int) -> int:
     unescaped = body.replace(rb"\\", b"").replace(rb"\"", b"")
     num_strings = unescaped.count(b'"') // 2
     if num_strings > 2 * max_values:  # a value has at most one key
-        return num_strings // 2
+        return (num_strings + 1) // 2
     return _count_separators(b"".join(unescaped.split(b'"')[::2]))
 
 

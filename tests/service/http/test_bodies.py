@@ -31,6 +31,7 @@ from service.http.bodies import (
     read_multipart,
 )
 from service.http.exchange import Exchange
+from service.http.json_values import count_values
 from service.http.limits import RequestLimits
 from service.http.route_table import PATHS
 from service.settings import Settings
@@ -171,6 +172,18 @@ def test_what_has_more_values_than_allowed_is_refused(count: int, filler: str) -
     body = "[" + ",".join([filler] * count) + "]"
     with pytest.raises(BodyTooLarge, match="JSON values, at most 10500 are allowed"):
         parse_json(body.encode(), LIMITS)
+
+
+@given(
+    values=st.lists(st.sampled_from(["1", '""', '",["', '{"a": 1}', '{",": "{"}']), min_size=1),
+    most=st.integers(1, 20),
+)
+def test_more_values_than_allowed_are_counted_whatever_strings_are_among_them(
+    values: list[str], most: int
+) -> None:
+    num_values = 1 + len(values) + sum(value[0] == "{" for value in values)
+    counted = count_values(f"[{','.join(values)}]".encode(), most)
+    assert (counted > most) is (num_values > most)
 
 
 @given(raw=st.text("aq=%+4fFgx\\N{u&中\n", max_size=20))
