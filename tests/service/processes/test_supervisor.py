@@ -99,3 +99,14 @@ def test_what_the_system_has_no_room_for_is_started_later(tmp_path: Path) -> Non
         assert "cannot be started now (Too many open files)" in running.stderr.readline()
         own.rlimit(psutil.RLIMIT_NOFILE, before)
         assert running.stdout.readline() == "life 2\n"
+
+
+def test_a_second_signal_ends_all_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", supervised.__name__, str(tmp_path / "lives"), "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "life 1\n"
+        for number in signal.SIGINT, signal.SIGTERM:
+            running.send_signal(number)
+        assert running.wait(timeout=30) == -signal.SIGTERM
+        assert running.stdout.read() == ""  # its child has ended
