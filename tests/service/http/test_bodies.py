@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import time
 import urllib.parse
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -164,6 +165,18 @@ def test_what_is_within_the_bounds_is_parsed_as_ever(value: Any) -> None:
 def test_half_a_character_is_read_as_the_replacement_character(text: str) -> None:
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     assert parse_json(json.dumps({"q": text}).encode(), LIMITS) == {"q": whole}
+
+
+@pytest.mark.parametrize("end", ['"}', '"'])
+def test_half_a_character_in_a_long_text_takes_no_long_look(end: str) -> None:
+    body = b'{"q": "\\ude00' + b"a" * 2**20 + end.encode()
+    seconds = []
+    for _ in range(3):
+        began = time.thread_time()
+        with contextlib.suppress(InvalidJson):
+            parse_json(body, LIMITS)
+        seconds.append(time.thread_time() - began)
+    assert min(seconds) < 0.05
 
 
 @settings(max_examples=20)
