@@ -61,6 +61,15 @@ class OpusCatRequest(RequestModel):
         return TranslateRequest.validated({**given, "format": "auto", "details": details})
 
 
+class StatusRequest(RequestModel):
+    """The languages whose models are asked for."""
+
+    unreported = ("tokenCode", "modelTag")
+
+    srcLangCode: LanguageCode = ""
+    trgLangCode: LanguageCode = ""
+
+
 async def translate_segment(request: Request) -> Response:
     """The translation of a segment, with its alignment."""
     asked = await _read(request)
@@ -94,8 +103,8 @@ async def model_tags(_: Request) -> list[str]:
 
 async def model_status(request: Request) -> str:
     """The models of a pair, or why there is none, which the plugin for Trados shows."""
-    query = request.query_params
-    source, target = query.get("srcLangCode", ""), query.get("trgLangCode", "")
+    asked = _query(request).parse(request, StatusRequest)
+    source, target = asked.srcLangCode, asked.trgLangCode
     try:
         route = server_state(request).dispatcher.route(source, target)
     except UnsupportedLanguage as error:
@@ -113,8 +122,12 @@ async def _read(request: Request) -> OpusCatRequest:
     if request.headers.get("content-type", "").startswith(FORM):
         return await read_request(request, OpusCatRequest, (FORM,))
     await request.state.caller.identify(None)
+    return _query(request).parse(request, OpusCatRequest)
+
+
+def _query(request: Request) -> RequestFields:
     fields = parse_form(request.scope["query_string"], server_state(request).limits)
-    return RequestFields(NO_BODY, strings=fields).parse(request, OpusCatRequest)
+    return RequestFields(NO_BODY, strings=fields)
 
 
 def _alignment(source: str, translation: TranslationResult) -> dict[str, Any]:

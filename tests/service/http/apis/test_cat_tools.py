@@ -176,6 +176,7 @@ def test_what_the_plugins_ask_of_the_models(client: TestClient) -> None:
     status = "/MtRestService/CheckModelStatus" + query
     assert client.get(status + "de").json() == "en-de: fake"
     assert "'xx' is not supported" in client.get(status + "xx").json()
+    assert client.get(status + 65 * "x").status_code == 422  # routes are kept by their codes
     tags = client.get("/MtRestService/GetLanguagePairModelTags" + query + "de")
     assert tags.json() == []
     ordered = client.post("/MtRestService/PreOrderBatch?tokenCode=0&srcLangCode=en", json=["Hi."])
