@@ -293,6 +293,7 @@ def test_a_stream_that_fails_says_so(client: TestClient, runner: FakeRunner) -> 
         {"model": "gpt-4o"},
         {"model": "gpt-4o", "messages": [{"role": "user", "content": "Translate to Klingon: Hi"}]},
         {"model": "en-xx"},
+        {"model": "xx-de"},  # a source that is named is not detected
         *(
             {"model": "gpt-4o", "system": asked}
             for asked in (
