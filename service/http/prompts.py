@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from service.http.language_names import language_name
+from service.translation.language.codes import primary
 
 _MOST_ASKED = 4096
 """Characters of an instruction that are searched for languages."""
@@ -56,6 +57,7 @@ _CODE = re.compile(
     r"\b(?P<source>from)?(?(source)|(?:in)?to)\W{1,3}(?:(?:the|simplified)\W{1,3})?(?P<name>[\w-]{2,})",
     re.I,
 )
+_LOCALE = re.compile(r"([A-Za-z]{2,3})(?:[-_](?:[A-Za-z]{2}|[A-Za-z]{4}|\d{3})){1,2}")
 _QUOTED = re.compile(
     r"\s*(?:please\s+)?(?:help me (?:to )?)?translate(?: \w{1,12}){0,4}[\s,:]{1,3}[\"“`'‘«„「]"
     r"(?P<text>.+)[\"”`'’»“」]\s+(?P<asks>[^\"“”`]{1,200})",
@@ -147,15 +149,24 @@ def read_instruction(asked: str, codes: Sequence[str]) -> NamedLanguages | None:
         found = next((one for pattern, one in lists if pattern.search(before)), others)
         found.append(names[name])
     sources = [code for code in sources if code in codes]  # others are detected, or refused
-    known = {code.lower(): code for code in codes}
     coded = [(one["source"], one["name"]) for one in _CODE.finditer(asked)]
-    names_of_sources = [name for is_source, name in coded if is_source]
+    sources += _known_codes((name for is_source, name in coded if is_source), codes)
     names_of_targets = [name for is_source, name in coded if not is_source]
-    sources += [known[name.lower()] for name in names_of_sources if name.lower() in known]
-    targets += [known[name.lower()] for name in names_of_targets if name.lower() in known]
+    targets += _known_codes(names_of_targets, codes)
     targets += [*within, *others[::-1]]  # "the text is in English" may go before "into German"
     targets += names_of_targets  # "into a colloquial German" names no code first
     return NamedLanguages(next(iter(sources), None), targets[0]) if targets else None
+
+
+def _known_codes(words: Iterable[str], codes: Sequence[str]) -> Iterator[str]:
+    """Those of known languages among words; one with a region, such as de-DE, as it is spelled."""
+    known = {code.lower(): code for code in codes}
+    primaries = set(map(primary, known))
+    for word in words:
+        if word.lower() in known:
+            yield known[word.lower()]
+        elif (locale := _LOCALE.fullmatch(word)) and locale[1].lower() in primaries:
+            yield word
 
 
 def _mentions(asked: str, names: Mapping[str, str]) -> Iterator[tuple[int, str]]:

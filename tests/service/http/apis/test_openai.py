@@ -225,6 +225,13 @@ def test_the_codes_of_both_languages_have_no_case(spelled: Callable[[str], str])
         assert read_instruction(asked, codes) == (source, target)
 
 
+@pytest.mark.parametrize("code", ["de-DE", "de_AT", "zh-TW", "zh_Hans_CN", "pt-PT", "es-419"])
+def test_a_code_with_a_region_names_its_language(code: str) -> None:
+    codes = ("en", "de", "zh", "pt-BR", "es")
+    assert read_instruction(f"Translate the English text to {code}.", codes) == (None, code)
+    assert read_instruction(f"Translate from {code} to en-US.", codes) == (code, "en-US")
+
+
 @pytest.mark.parametrize(
     "text",
     [
