@@ -42,6 +42,14 @@ def test_two_models_with_the_least_work_have_the_halves() -> None:
     assert names(Routes(models[:2]), "de", "pt") == ["de-en:de-en", "en-pt:en-pt"]
 
 
+@pytest.mark.parametrize("works", [(50, 10), (10, 50)])
+def test_the_work_of_both_halves_counts(works: tuple[int, int]) -> None:
+    pairs = ("de-en", "en-pt")
+    costly = [offered(pair, pair, work=work) for pair, work in zip(pairs, works, strict=True)]
+    other = [offered(pair, pair, work=20) for pair in ("de-es", "es-pt")]
+    assert names(Routes([*costly, *other]), "de", "pt") == ["de-es:de-es", "es-pt:es-pt"]
+
+
 def test_with_equal_work_the_way_goes_through_english_and_else_to_the_first_models() -> None:
     ways = [offered(f"de-{x}", f"de-{x}") for x in ("es", "en", "fr")]
     ways += [offered(f"{x}-pt", f"{x}-pt") for x in ("es", "en", "fr")]
