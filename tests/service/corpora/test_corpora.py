@@ -22,7 +22,6 @@ import pytest
 from service import install_command
 from service.commands.corpora import opened_corpus, translate_corpus_file
 from service.corpora.compression import ZSTD, frame
-from service.corpora.line_files import lock
 from service.corpora.progress import CorpusProgress
 from service.corpora.run import translate_corpus
 from service.corpora.shards import Shard
@@ -256,12 +255,16 @@ def test_an_output_that_is_damaged_stays(ending: str, tmp_path: Path) -> None:
         assert output.read_bytes() == damaged
 
 
-def test_two_runs_do_not_write_one_output(tmp_path: Path) -> None:
-    (tmp_path / "source").write_bytes(b"a\n")
-    with (tmp_path / "output").open("ab") as held:
-        lock(held.fileno(), tmp_path / "output")
-        with pytest.raises(ValueError, match="another run writes"):
-            run(tmp_path / "source", tmp_path / "output", options("text"))
+@pytest.mark.parametrize(("corpus_format", "ending"), FILES)
+def test_two_runs_do_not_write_one_output(corpus_format: str, ending: str, tmp_path: Path) -> None:
+    source, output = tmp_path / f"source{ending}", tmp_path / f"out{ending}"
+    write_corpus(source, corpus_format, ["a"])
+    chosen = options(corpus_format, resume=True)
+    with (
+        opened_corpus(source, output, chosen),
+        pytest.raises(ValueError, match="another run writes"),
+    ):
+        run(source, output, chosen)
 
 
 SKIPPED = b"\x5f\x2a\x4d\x18\x02\x00\x00\x00ab"

@@ -62,6 +62,12 @@ def test_rows_of_something_else_are_refused(tmp_path: Path) -> None:
         run(tmp_path / "source", tmp_path / "out", options("parquet", resume=True, score=True))
     with pytest.raises(ValueError, match="not those of"):
         run(tmp_path / "other", tmp_path / "out", options("parquet", resume=True))
+    with pytest.raises(ValueError, match="not those of"):  # the first row is not both
+        run(
+            tmp_path / "source",
+            tmp_path / "out",
+            options("parquet", resume=True, shard=Shard(0, 2)),
+        )
 
 
 def test_a_row_that_is_not_utf_8_fails_alone(tmp_path: Path) -> None:
