@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 from pathlib import Path
 
 import pytest
 
 from service.commands.corpora import opened_corpus
 from service.corpora.compression import Compression, frame
+from service.corpora.line_files import LineInput
 from service.corpora.shards import Shard
 from tests.service.corpora.runs import options, run, texts
 
@@ -32,6 +34,16 @@ def test_an_input_that_becomes_shorter_is_no_whole_one(shard: Shard, tmp_path: P
         source.write_bytes(b"a line\n" * 3)
         with pytest.raises(ValueError, match="cannot read .*source: it ends at byte .*, and had"):
             list(batches)
+
+
+@pytest.mark.parametrize("count", range(2, 7))
+def test_each_line_belongs_to_one_shard_wherever_that_begins(count: int, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    for content in itertools.product(b"a\n", repeat=5):
+        source.write_bytes(bytes(content))
+        shards = [Shard(place, count) for place in range(count)]
+        found = [line for shard in shards for line in LineInput(source, shard).lines()]
+        assert found == bytes(content).splitlines()
 
 
 @pytest.mark.parametrize(("ending", "compression"), [(".gz", "gzip"), (".zst", "zstd")])
