@@ -32,8 +32,8 @@ class ApertiumRequest(RequestModel):
 
     def wanted(self) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
-        source, bar, target = self.langpair.partition("|")
-        if not (source and bar and target) or len(self.langpair) > _MAX_PAIR_CHARACTERS:
+        source, _, target = self.langpair.partition("|")
+        if not (source and target) or len(self.langpair) > _MAX_PAIR_CHARACTERS:
             raise InvalidField(f"langpair must be such as en|de, got {shown(self.langpair)}")
         given = {"q": self.q, "source": source, "target": target, "format": "auto"}
         return TranslateRequest.validated(given)

@@ -64,6 +64,7 @@ def test_apertiums_pairs_are_listed_and_its_form_is_known_by_its_fields(
         ("q=Hi&source=en&target=de", 400, "source and target are for POST"),
         ("q=Hi&langpair=en", 400, "langpair must be such as en|de, got 'en'"),
         ("q=Hi&langpair=en|", 400, "langpair must be such as en|de"),
+        ("q=Hi&langpair=|de", 400, "langpair must be such as en|de"),
         ("q=Hi&langpair=en|" + 200 * "x", 400, "langpair must be such as en|de"),
         ("q=Hi&q=Ho&langpair=en|de", 400, "q must be"),
         ("q=Hi&langpair=en|xx", 400, "supported: zh, en, zh-Hant, de"),
