@@ -31,7 +31,7 @@ from service.translation.sentence_encoder import SentenceEncoder
 KEPT_LOST = math.inf
 """The faults of a translation that lost or doubled a kept string."""
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
-_CURRENCY = regex.compile(r"[A-Z]{0,2}\p{Sc}")
+_CURRENCY = regex.compile(r"(?:[A-Z]{0,2}\p{Sc}|[A-Z]{3})\s?")
 _MEASURE = regex.compile(r"\p{Sc}|[\p{L}°µ℃℉][\p{L}/]{0,4}[²³]?")
 """A currency sign or a unit."""
 _MEASURED = regex.compile(rf"\d[ \u00a0]?{MARK}")

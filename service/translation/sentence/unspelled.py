@@ -31,10 +31,11 @@ _CODES = (
 _DOLLAR = r"(?<![\p{Latin}\d])(?:AU?|CA?|HK|MX|NT|NZ|R|SG?|US)\$(?=[ \u00a0]?\d)"
 """That of a country."""
 _CODE = (
-    rf"(?<![\p{{Latin}}\d])(?:{_CODES})(?=[ \u00a0]?\d)"
+    rf"(?<![\p{{Latin}}\d])(?:{_CODES})[ \u00a0]?(?=\d)"
     rf"|(?<=\d[ \u00a0]?)(?:{_CODES})(?![\p{{Latin}}\d])"
+    r"|(?<!\d[ \u00a0]?)(?!\$)\p{Sc}[ \u00a0](?=\d)"
 )
-"""That of a currency, beside a number. Of Chinese, networks know it."""
+"""That of a currency, beside a number, and the space before it. Of Chinese, networks know it."""
 _SIGNS = (
     r"(?:[[\p{S}\p{No}§¶†‡•‣‰‱※′″‖]--[\x00-\x7F´¨]||[$|^~<>\\{}]]"
     r"|(?<!\S|\p{Han}\s)[·・‧¿¡](?!\S|\s\p{Han}))"

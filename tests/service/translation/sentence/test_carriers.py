@@ -239,7 +239,7 @@ def test_the_sign_of_a_range_with_one_scale_is_left_to_its_rule() -> None:
     [
         ("It costs €5, or £4.", ["€", "£"]),
         ("HK$100, AU$5, R$ 5 or $5 in US$", ["HK$", "AU$", "R$", "$", "$"]),
-        ("USD 5 or 1,5 EUR, 20CHF, not USDA 5, USD or EURO 5", ["USD", "EUR", "CHF"]),
+        ("USD 5 or 1,5 EUR, 20CHF, not USDA 5, USD or EURO 5", ["USD ", "EUR", "CHF"]),
         ("25 °C ± 2, 3 × 4 ≤ 12", ["°", "±", "×", "≤"]),
         ("File → Save ♪ § 5", ["→", "♪", "§"]),
         ("½ of ① is 5²", ["½", "①", "²"]),

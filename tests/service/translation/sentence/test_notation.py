@@ -7,7 +7,9 @@ import re
 import pytest
 
 from service.translation.sentence.notation import enter_notation
-from tests.service.translation.sentence.test_stages import linked, to_itself
+from service.translation.sentence.rendering import read
+from service.translation.sentence.stages import leave
+from tests.service.translation.sentence.test_stages import linked, prepared, to_itself
 
 
 @pytest.mark.parametrize(
@@ -18,6 +20,7 @@ from tests.service.translation.sentence.test_stages import linked, to_itself
         (("en", "zh"), "2,500 of 3.1, 7,8", "有2.500人 3.1, 7.8", "有2,500人 3.1, 7.8"),
         (("de", "en"), "1.234,56 am 5.6.", "1.234,56 x1.234,56", "1,234.56 x1.234,56"),
         (("en", "de"), "1 234,5 of 1.234,50", "1 234.5 von 1,234.50", "1 234,5 von 1.234,50"),
+        (("en", "de"), "only $9.99/mo.", "nur $9.99/mo.", "nur $9,99/mo."),
         (("de", "en"), "2,345.67 Euro", "2.345,67 euros", "2,345.67 euros"),
     ],
 )  # fmt: skip
@@ -84,3 +87,13 @@ def test_if_one_of_joined_numbers_has_the_marks_of_the_target_all_have(
     numbers = re.findall(r"\d[\d.,]*\d", text)
     for one, written in zip(numbers, re.findall(r"\d[\d.,]*\d", new), strict=True):
         assert stage.leave(to_itself(text.replace(one, written, 1))).text == new
+
+
+@pytest.mark.parametrize("currency", ["$", "€", "€ ", "EUR ", "USD ", "US$"])
+def test_a_price_gets_the_marks_of_the_target_however_its_currency_is_written(
+    currency: str,
+) -> None:
+    parsed, (entry,) = prepared(f"It costs {currency}49.90 now.")
+    draft = leave(entry.stages, to_itself(entry.text.replace("now", "jetzt")))
+    assert draft is not None
+    assert read(parsed.sentences[0], draft) == f"It costs {currency}49,90 jetzt."
