@@ -19,6 +19,7 @@ from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
 from service.translation.sentence.capitals import is_in_capitals
 from service.translation.sentence.list_heads import usual_marks, with_usual_head
+from service.translation.sentence.numbers.bare_amounts import usual_amounts
 
 Item = Union[TextPart, "Sentence"]
 """A string or code that stays, or a sentence."""
@@ -232,6 +233,8 @@ class FlowCutter:
         }
         if self._is_spaced_otherwise and self._is_target_spaced:
             found |= {offset: [mark] for offset, mark in usual_marks(flow.text, *span)}
+        amounts = usual_amounts(flow, span, (self._source, self._target))
+        found |= {offset: [mark] for offset, mark in amounts}
         return sorted(found.items(), key=operator.itemgetter(0))
 
     def _tag_items(self, tags: Iterable[Tag]) -> Iterator[Item]:
