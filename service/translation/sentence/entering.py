@@ -31,6 +31,7 @@ from service.translation.sentence.emphasis import (
     enter_emphasis,
 )
 from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spaces
+from service.translation.sentence.labels import enter_label
 from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.odd_words import has_odd_words
@@ -142,6 +143,9 @@ class Entrance:
         terms = self._terms(sentence, text, prefix) if self._matcher else None
         if terms is not None:
             stages.append(terms)
+        if sentence.kept and (label := enter_label(text, sentence.kept[0].text)):
+            stages.append(label)
+            text = label.text
         if sentence.kept and (carriers := self.carried(sentence, text)):
             stages.append(carriers)
             text = carriers.text

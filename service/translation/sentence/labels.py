@@ -1,0 +1,38 @@
+"""A label and its number, as in Telefon +49 30 1234567: networks lose or move the label, or join
+the two with a hyphen, unless a colon stands between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import regex
+
+from service.translation.markup.flow import MARK
+from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.stages import Draft
+
+_LABELLED = regex.compile(rf"(?:\p{{L}}[\p{{L}}-]*+\.? )?\p{{L}}[\p{{L}}-]*+\.?(?P<space> ){MARK}")
+_NUMBER = regex.compile(r"(?=(?:\D*\d){5})[A-Z\d+(][A-Z\d ()+./-]*+")
+_COLON = regex.compile(rf"[:：]\s*+(?={MARK})")
+
+
+@dataclass(frozen=True)
+class Label:
+    """The stage of a label and its number: the text with a colon in place of the space."""
+
+    text: str
+
+    def leave(self, draft: Draft) -> Draft:
+        """The translation with a space in place of the colon."""
+        found = [Replacement(*one.span(), " ") for one in _COLON.finditer(draft.text)]
+        return draft.replaced(Replaced(draft.text, found))
+
+
+def enter_label(text: str, number: str) -> Label | None:
+    """The stage of a text that is a label of one or two words and a kept `number`; None of
+    others."""
+    found = _LABELLED.fullmatch(text)
+    if found is None or _NUMBER.fullmatch(number) is None:
+        return None
+    at = found.start("space")
+    return Label(f"{text[:at]}:{text[at + 1 :]}")

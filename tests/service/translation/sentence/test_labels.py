@@ -1,0 +1,32 @@
+"""A label stays before its number."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.translation.sentence.rendering import read
+from service.translation.sentence.stages import leave
+from tests.service.translation.sentence.test_stages import prepared, to_itself
+
+NUMBERS = ["+49 30 1234567", "030/123456-78", "978-3-16-148410-0", "DE89 3704 0044 0532 0130 00"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("label", ["Telefon", "IBAN", "Bestellung", "Ihre Nummer"])
+def test_a_label_goes_in_with_a_colon_and_leaves_without(label: str, number: str) -> None:
+    text = f"{label} {number}"
+    parsed, (entry,) = prepared(text, pair=("de", "en"))
+    assert entry.text.endswith(":⟦0⟧")
+    written = {entry.text: text, "Of it: ⟦0⟧": f"Of it {number}", "⟦0⟧ it": f"{number} it"}
+    for said, expected in written.items():
+        draft = leave(entry.stages, to_itself(said))
+        assert draft is not None
+        assert read(parsed.sentences[0], draft) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["Delete {name}", "Open /usr/bin", "Room A1", "Call me at +49 30 1234567", "of {0} 5"]
+)
+def test_other_words_are_no_label(text: str) -> None:
+    _, (entry,) = prepared(text)
+    assert ":" not in entry.text
