@@ -24,6 +24,7 @@ from service.translation.sentence.abbreviations import (
 from service.translation.sentence.brackets import enter_brackets
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
+from service.translation.sentence.dashes import DASH, Dashes
 from service.translation.sentence.emphasis import (
     NOUNS_IN_CAPITALS,
     CapitalWord,
@@ -126,6 +127,8 @@ class Entrance:
             stages.append(spaces)
         if QUOTATION_MARK.search(text) and (marks := enter_quotations(text, self._pair[1])):
             stages.append(marks)
+        if "-" in text or "–" in text or "—" in text:
+            stages += [Dashes(text)] if DASH.search(text) else []
         if ("(" in text or "（" in text) and (brackets := enter_brackets(text)):
             stages.append(brackets)
         has_latin = not is_ascii and LATIN.search(text) and keeps_latin(*self._pair)

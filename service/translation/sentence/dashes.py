@@ -1,0 +1,32 @@
+"""Dashes between words: networks write --, — or - for one and the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import regex
+
+from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.stages import Draft
+
+DASH = regex.compile(r"(?<=\S )(?:--|[-–—])(?= \S)")
+_USUAL = {("—", "–")}
+"""What stands for a dash of the sentence as well: English ones are longer than German ones."""
+
+
+@dataclass(frozen=True)
+class Dashes:
+    """The stage of a sentence with dashes, which go in as they are."""
+
+    text: str
+
+    def leave(self, draft: Draft) -> Draft:
+        """The translation with the dashes of the sentence if it has as many."""
+        return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
+
+    def _changes(self, translation: str) -> Iterator[Replacement]:
+        own, found = DASH.findall(self.text), [*DASH.finditer(translation)]
+        for dash, one in zip(own, found, strict=True) if len(own) == len(found) else ():
+            if one.group() != dash and (dash, one.group()) not in _USUAL:
+                yield Replacement(*one.span(), dash)
