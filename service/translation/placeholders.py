@@ -16,6 +16,7 @@ import regex
 from model.text.spans import Span
 from service.translation.automaton import Automaton
 from service.translation.language.segmentation import BAR
+from service.translation.signatures import find_signers
 
 _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
@@ -270,6 +271,10 @@ def _by_rules(text: str) -> Iterator[Span]:
         yield from _tokens(_BAR.sub(" ", masked) if "|" in text else masked)
         yield from (_with_marks(_with_unit(span, text), text) for span in delimited)
         yield from _blocks(text)
+    if "\n" in text and (signers := [*find_signers(text)]):
+        yield from signers
+        names = {text[slice(*signer)] for signer in signers}
+        yield from KeptStrings(name for name in names if " " in name).find(text)
     if not text.isprintable() or "\ufffc" in text or "\ufffd" in text:
         yield from (Span(*match.span()) for match in _ODD.finditer(text))
     if not text.isascii() and _PILE.search(text):
