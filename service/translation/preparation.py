@@ -52,6 +52,7 @@ from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
 from service.translation.sentence.parsed_text import FlowCutter, Item, ParsedText, Sentence
 from service.translation.sentence.rare_capitals import without_rare_capitals
+from service.translation.sentence.shares import enter_shares
 from service.translation.sentence.umlauts import enter_umlauts
 from service.translation.sentence.unspelled import find_unspelled, is_spellable
 from service.translation.sentence_encoder import SentenceEncoder
@@ -188,8 +189,9 @@ class Preparation:
             return Sentence(text) if self._fits_with_stages(text) else None
         if len(self._encoder.ids(text)) > self._limits.max_source_tokens:
             return None
-        has_ordinals = not is_usual and enter_ordinals(text, (source, self.work.target)) is not None
-        return Sentence(text, is_plain=not (self.work.is_traditional or has_ordinals))
+        pair = source, self.work.target
+        has_numbers = not is_usual and (enter_ordinals(text, pair) or enter_shares(text, pair))
+        return Sentence(text, is_plain=not (self.work.is_traditional or has_numbers))
 
     def _several(self, text: str) -> list[Item]:
         """The text as several such sentences, and one space or nothing behind each; empty for

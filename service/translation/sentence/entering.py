@@ -43,6 +43,7 @@ from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.sentence_part import SentencePart
+from service.translation.sentence.shares import enter_shares
 from service.translation.sentence.slashes import Slashes, enter_slashes
 from service.translation.sentence.stages import Stage
 from service.translation.sentence.terms import Terms
@@ -136,6 +137,8 @@ class Entrance:
             stages.append(latin)
         if not sentence.is_plain and (ordinals := enter_ordinals(text, self._pair)):
             stages.append(ordinals)
+        if not sentence.is_plain and (shares := enter_shares(text, self._pair)):
+            stages.append(shares)
         if not (sentence.begins and sentence.ends):
             begins = sentence.begins or sentence.is_in_capitals or bool(prefix)
             stages.append(SentencePart(text, begins, sentence.ends, self._work.target))

@@ -1,0 +1,48 @@
+"""Numbers of so many, as in page 3 of 10: networks write Seite 3. 10 and step 3 from 10."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import regex
+
+from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.stages import Draft
+
+_OF = {"en": "of", "de": "von"}
+_SHARE = {
+    language: regex.compile(
+        rf"(?<![\p{{L}}\d.,:/-])(\d{{1,4}}) (?:out )?{of} (\d{{1,5}})(?![.,:/-]?\d)"
+    )
+    for language, of in _OF.items()
+}
+_WRITTEN = regex.compile(
+    r"(?<![\d.,])(?P<number>\d{1,4})(?P<between>(?:\.| \p{Ll}{2,4}) )(?P<count>\d{1,5})(?![.,]?\d)"
+)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The stage of a sentence with such numbers, which go in as they are."""
+
+    text: str
+    _pair: tuple[str, str]
+
+    def leave(self, draft: Draft) -> Draft:
+        """The translation with the target's word between the two numbers."""
+        return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
+
+    def _changes(self, translation: str) -> Iterator[Replacement]:
+        source, target = self._pair
+        shares = set(_SHARE[source].findall(self.text))
+        for found in _WRITTEN.finditer(translation):
+            is_copy = found["between"].strip() == _OF[source]
+            if (found["number"], found["count"]) in shares and not is_copy:
+                yield Replacement(*found.span("between"), f" {_OF[target]} ")
+
+
+def enter_shares(text: str, pair: tuple[str, str]) -> Shares | None:
+    """The stage of a sentence with such numbers, if both languages are known."""
+    known = _SHARE.get(pair[0]) if pair[1] in _OF else None
+    return Shares(text, pair) if known is not None and known.search(text) else None

@@ -1,0 +1,40 @@
+"""Between a number and so many stands the word of the target."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.translation.sentence.stages import leave
+from tests.service.translation.sentence.test_stages import prepared, to_itself
+
+
+@pytest.mark.parametrize(
+    ("pair", "text", "said", "expected"),
+    [
+        *(
+            (("en", "de"), f"Page 3{of}10", f"Seite 3{said}10", "Seite 3 von 10")
+            for of in (" of ", " out of ")
+            for said in (". ", " von ", " aus ", " der ")
+        ),
+        *(
+            (("de", "en"), "Schritt 3 von 10", f"Step 3{said}10", "Step 3 of 10")
+            for said in (" of ", " from ")
+        ),
+        (
+            ("en", "de"),
+            "1 of 2, 3 of 4",
+            "3. 4, 1. 2, 5. 6 und 3. 45",
+            "3 von 4, 1 von 2, 5. 6 und 3. 45",
+        ),
+        (("en", "de"), "I ate 3 of 10.", "Von 10 aß ich 3.", "Von 10 aß ich 3."),
+        (("en", "de"), "Page 3 of 10", "Page 3 of 10", "Page 3 of 10"),
+        (("de", "en"), "von 3 bis 10 und 3 von 10,5", "3 from 10", "3 from 10"),
+    ],
+)
+def test_the_numbers_have_the_word_of_the_target_between_them(
+    pair: tuple[str, str], text: str, said: str, expected: str
+) -> None:
+    _, (entry,) = prepared(text, pair=pair)
+    draft = leave(entry.stages, to_itself(said))
+    assert draft is not None
+    assert draft.text == expected
