@@ -22,6 +22,7 @@ from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import find_latin, keeps_latin, tears_latin, torn_latin
 from service.translation.sentence.numbers.amounts import find_amounts
+from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
 from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
@@ -99,7 +100,8 @@ class SecondTranslation:
         found = first.terms.terms if first.terms else ()
         terms = [Replacement(one.start, one.end, spelled(one)) for one in found]
         amounts = self._amounts(sentence)
-        amounts = amounts if is_begun else _with_signs(sentence, amounts)
+        units = find_kitchen_units(sentence.text, self._work.source, self._work.target)
+        amounts = amounts if is_begun else _with_signs(sentence, amounts, units)
         others = [*amounts, *self._latin(sentence, target)]
         others = [one for one in others if not _overlaps(one, terms)]
         carriers = self._entrance.carried(sentence, text, sorted([*terms, *others]))
@@ -122,15 +124,21 @@ class SecondTranslation:
         yield from (Replacement(start, end, text[start:end]) for start, end in found)
 
 
-def _with_signs(sentence: Sentence, amounts: Iterable[Replacement]) -> Iterator[Replacement]:
-    """The amounts, each with the currency sign or unit beside it, so that the two stay together."""
+def _with_signs(
+    sentence: Sentence, amounts: Iterable[Replacement], units: Iterable[Replacement] = ()
+) -> Iterator[Replacement]:
+    """The amounts, each with the currency sign or unit beside it, so that the two stay together.
+    `units`: those that the target has other signs for."""
     text, last = sentence.text, 0
+    others = {unit.start: unit for unit in units}
     for start, end, target in amounts:
         after = _MARK_AFTER.match(text, end)
         if start > last and _is_kept(sentence, start - 1, _CURRENCY):
             start, target = start - 1, MARK + target
         elif after is not None and _is_kept(sentence, after.end() - 1, _MEASURE):
             end, target = after.end(), target + after.group()
+        elif (unit := others.get(end + text.startswith(" ", end))) is not None:
+            end, target = unit.end, f"{target} {unit.new.strip()}"
         elif text.startswith("%", end):
             end, target = end + 1, f"{target}%"
         yield Replacement(start, end, target)

@@ -47,8 +47,8 @@ class _Beside(NamedTuple):
 @dataclass(frozen=True)
 class Carriers:
     """The stage of kept strings and numbers: the text with carriers, their spellings, one for each
-    slot, and the kept strings as they read. `_slots`: marks and numbers of the sentence, and what
-    takes their places in the translation; `_pair`: source and target language."""
+    slot, and the kept strings as they read. `_slots`: marks, numbers and units of the sentence, and
+    what takes their places in the translation; `_pair`: source and target language."""
 
     text: str
     spellings: Sequence[str]
@@ -56,6 +56,7 @@ class Carriers:
     _marked: Replaced
     _pair: tuple[str, str]
     _kept: Sequence[str]
+    _units: Sequence[Replacement]
 
     @property
     def marked(self) -> str:
@@ -72,14 +73,16 @@ class Carriers:
         ]
 
     def leave(self, draft: Draft) -> Draft | None:
-        """The translation with marks and numbers for the carriers; None if the carrier of a mark is
-        lost, doubled or broken. What is kept may be a word or a sign of the translation too."""
+        """The translation with marks and numbers for the carriers; None if the carrier of a mark or
+        unit is lost, doubled or broken. What is kept may be a word or a sign of the translation
+        too."""
         target = draft.text
         matches = list(_pattern(self.spellings).finditer(target))
         slots = [self._slots[self.spellings.index(match.group())] for match in matches]
         marks = [slot for slot in self._slots if MARK in slot.new]
         found = [slot for slot in slots if MARK in slot.new]
-        if sorted(found) != marks:
+        units = [slot for slot in slots if slot in self._units]
+        if sorted(found) != marks or sorted(units) != sorted(self._units):
             return None
         is_source_spaced, is_target_spaced = map(is_spaced, self._pair)
         shown = dict(zip(self._slots, self.shown, strict=True))
@@ -155,14 +158,15 @@ def enter_carriers(
     num_reserved: int,
     kept: Sequence[str] = (),
     amounts: Sequence[Replacement] = (),
+    units: Sequence[Replacement] = (),
 ) -> Carriers | None:
-    """The stage that puts carriers in place of the marks of a sentence, and of the `amounts`; None
-    if there are none, or more than `most_carriers`.
+    """The stage that puts carriers in place of the marks of a sentence, and of the `amounts` and
+    `units`; None if there are none, or more than `most_carriers`.
 
     `pair`: source and target language; `num_reserved`: the model's reserved placeholders; `kept`:
     the strings of the marks, as they read.
     """
-    slots = _slots_of(text, amounts)
+    slots = _slots_of(text, [*amounts, *units])
     if not 0 < len(slots) <= most_carriers(text, num_reserved):
         return None
     spellings = _spellings(len(slots), text, num_reserved)
@@ -184,7 +188,7 @@ def enter_carriers(
         position = slot.end
     carried += text[position:]
     marked = Replaced(carried, replacements)
-    return Carriers(carried, spellings, slots, marked, pair, kept)
+    return Carriers(carried, spellings, slots, marked, pair, kept, units)
 
 
 def _slots_of(text: str, amounts: Sequence[Replacement] = ()) -> list[Replacement]:

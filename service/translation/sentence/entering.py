@@ -35,6 +35,7 @@ from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spac
 from service.translation.sentence.labels import enter_label
 from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin
 from service.translation.sentence.notation import Notation, enter_notation
+from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
 from service.translation.sentence.parsed_text import Sentence
@@ -152,7 +153,8 @@ class Entrance:
         if sentence.kept and (label := enter_label(text, sentence.kept[0].text)):
             stages.append(label)
             text = label.text
-        if sentence.kept and (carriers := self.carried(sentence, text)):
+        units = [] if sentence.is_plain else self._units(text)
+        if (sentence.kept or units) and (carriers := self.carried(sentence, text, units=units)):
             stages.append(carriers)
             text = carriers.text
         is_aligned = self._is_aligned or bool(sentence.tags or terms)
@@ -166,6 +168,10 @@ class Entrance:
         is_title_again = self._asks_titles_again and is_title(sentence.text)
         is_title_again = is_title_again and not any(isinstance(s, CapitalWord) for s in stages)
         return Entry(source, text, stages, is_title_again)
+
+    def _units(self, text: str) -> Sequence[Replacement]:
+        """The units that the target has other signs for, if the model carries them."""
+        return [*find_kitchen_units(text, *self._pair)] if self.has_reserved else []
 
     def _may_lose(self, text: str) -> bool:
         """Whether a plain sentence may lose a number or a Latin word, and enter once more then."""
@@ -192,11 +198,16 @@ class Entrance:
         return Entry(source, title.text, [*entry.stages, title])
 
     def carried(
-        self, sentence: Sentence, text: str, amounts: Sequence[Replacement] = ()
+        self,
+        sentence: Sentence,
+        text: str,
+        amounts: Sequence[Replacement] = (),
+        units: Sequence[Replacement] = (),
     ) -> Carriers | None:
-        """The stage of the kept strings and amounts of a sentence, whose `text` it enters."""
+        """The stage of the kept strings, amounts and units of a sentence, whose `text` it
+        enters."""
         kept = [string.text for string in sentence.kept]
-        return enter_carriers(text, self._pair, self._tokenizer.reserved, kept, amounts)
+        return enter_carriers(text, self._pair, self._tokenizer.reserved, kept, amounts, units)
 
     def last_stages(self, text: str) -> Sequence[LastStage]:
         """The stages that a sentence enters last: of its script, its words and its letters."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
+from service.translation.markup.flow import MARK
 from service.translation.sentence.replaced import Replacement
 
 _NAMES = {
@@ -29,7 +30,7 @@ _ANY_OF = {
 }
 _PATTERNS = {
     pair: regex.compile(
-        rf"(?<=[0-9½⅓⅔¼¾⟧])\s?\K(?:{any_of})(?![\p{{Latin}}\d-])(?:\.(?=\s\p{{Ll}}))?"
+        rf"(?<=[0-9½⅓⅔¼¾⟧{MARK}])\s?\K(?:{any_of})(?![\p{{Latin}}\d-])(?:\.(?=\s\p{{Ll}}))?"
     )
     for pair, any_of in _ANY_OF.items()
 }
