@@ -171,6 +171,7 @@ _WORDS = {
         "Nov.": "November",
         "Oct.": "October",
         "Sept?.": "September",
+        r"U\.S(?=\.,?\s).": "US",
         "a.k.a.": "also known as",
         "approx.": "approximately",
         "appt.": "appointment",
@@ -216,7 +217,7 @@ _WORDS = {
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
 _OWN = {
     ("de", "en"): {"d.h.": "i.e.", "vor Christus": "BC", "nach Christus": "AD"},
-    ("en", "de"): {"number": "Nr."},
+    ("en", "de"): {"number": "Nr.", "US": "US"},
 }
 """By pair, what the target writes for some of these words: networks make Zahl 5 of number 5."""
 _NO_CENTS = regex.compile(
@@ -308,7 +309,7 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
         own = _OWN.get((language, target), {})
         for one in known.finditer(text):
             word = _word(one, language)
-            same = own.get(word[0].lower() + word[1:])
+            same = own.get(word) or own.get(word[0].lower() + word[1:])
             if (same or word) != one.group():
                 (numbers if same else found).append(Replacement(*one.span(), same or word))
     return spell(text, found, numbers) if found or numbers else None

@@ -160,6 +160,11 @@ def test_hours_go_in_as_networks_know_them(language: str, text: str, spelled: st
     ("pair", "text", "spelled"),
     [
         (("en", "de"), "No. 5, room no.: 7, he said no. 5", "Nr. 5, room Nr.: 7, he said no. 5"),
+        (
+            ("en", "de"),
+            "U.S. Army, U.S., in the U.S.A. or U.S.",
+            "US Army, US, in the U.S.A. or U.S.",
+        ),
         (("en", "zh"), "Room no. 5", "Room number 5"),
         (("en", "de"), "2 tbsp oil, ⟦0⟧ tsp. of salt, 3lbs", "2 EL oil, ⟦0⟧ TL of salt, 3 Pfund"),
         (("en", "de"), "one tsp, 5-lb bag, 3 tbsp-ish, 2 lbsx", None),
