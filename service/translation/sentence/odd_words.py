@@ -15,7 +15,7 @@ _LATIN = re.compile(
     rf"|(?<=[{_CAPITAL}])(?:[{_CAPITAL}]|[a-z]{{1,9}}\.?\s?[-–+&]\s?[DFMSTW][a-z]{{1,9}}\b"
     rf"|[a-z]{{1,4}}[,:]?\s(?:[\d⟦]|[Cc]losed\b|[{_CAPITAL}][a-z]{{2,8}}\s\d)"
     r"|[a-z]\.?:?\s(?:geschlossen|zu|Ruhetag)\b)"
-    r"|(?:(?<=\d\s\w\w\.)|(?<=\d\s\w{3}\.)|(?<=\d\s\w{4}\.)|(?<=\d\s\w\.\w\.))\Z"
+    r"|(?:(?<=[\d⟧]\s\w\w\.)|(?<=[\d⟧]\s\w{3}\.)|(?<=[\d⟧]\s\w{4}\.)|(?<=[\d⟧]\s\w\.\w\.))\Z"
     rf"|{_JOINED}|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
     r"|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"
     r"|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
