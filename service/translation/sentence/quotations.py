@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import regex
 
+from service.translation.markup.flow import MARK
 from service.translation.sentence.brackets import closing_place
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
@@ -15,6 +16,10 @@ from service.translation.sentence.stages import Draft
 QUOTATION_MARK = regex.compile('["„“”«»「」『』]')
 _PAIRS = frozenset({'""', "„“", "„”", "“”", "»«", "«»", "「」", "『』"})
 _END = regex.compile(r"[„“”«»「」『』\"][.。!！?？,，:：;；)）]?\Z")
+_QUOTED = regex.compile(rf"[„“”«»「」『』\"]{MARK}[„“”«»「」『』\"]")
+_KEPT = regex.compile(rf"(?P<first>[„“”«»「」『』\"'‘‚])?{MARK}(?P<last>[„“”«»「」『』\"'’‘])?")
+_LAST = dict(zip("„“»«\"'‘‚「『", "“”«»\"'’‘」』", strict=True))
+"""By a mark, the one that ends what it begins."""
 _CLOSING = '“”"»«」』'
 _FRENCH = frozenset("«»")
 """Networks write them for some words only, such as “good” in German."""
@@ -33,8 +38,10 @@ class Quotations:
     def leave(self, draft: Draft) -> Draft:
         """The translation. If it has as many marks, but French ones or not in pairs, they are the
         usual ones. The last one is added if only that is missing, and one that is doubled is taken
-        out."""
+        out; those that a kept string lost are added."""
         marks = [*QUOTATION_MARK.finditer(draft.text)]
+        if len(marks) < self._count and (lost := [*self._of_kept(draft)]):
+            return draft.replaced(Replaced(draft.text, lost))
         written = "".join(mark[0] for mark in marks)
         if len(marks) % 2 > self._count % 2:
             return _without_double(draft, marks) or self._closed(draft, written)
@@ -44,6 +51,15 @@ class Quotations:
         usual = itertools.cycle(self._usual)
         news = [Replacement(mark.start(), mark.end(), next(usual)) for mark in marks]
         return draft.replaced(Replaced(draft.text, news))
+
+    def _of_kept(self, draft: Draft) -> Iterator[Replacement]:
+        """The kept strings without one of the marks that they have in the sentence, with both."""
+        quoted = {self.text.count(MARK, 0, one.start()) for one in _QUOTED.finditer(self.text)}
+        for one, index in zip(_KEPT.finditer(draft.text), draft.order, strict=False):
+            if index in quoted and not (one["first"] and one["last"]):
+                first = one["first"] or ('"' if one["last"] == '"' else self._usual[0])
+                last = one["last"] or _LAST.get(first, self._usual[1])
+                yield Replacement(*one.span(), f"{first}{MARK}{last}")
 
     def _closed(self, draft: Draft, written: str) -> Draft:
         last = next((one for one in _CLOSING if _are_paired(written + one)), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.translation.markup.flow import MARK
 from service.translation.sentence.quotations import enter_quotations
 from service.translation.sentence.stages import Draft
 
@@ -45,3 +46,32 @@ def test_two_marks_of_a_translation_are_a_pair(source: str, usual: str, marks: s
 )
 def test_marks_stay_in_number(source: str, target: str, language: str, expected: str) -> None:
     assert left(source, target, language) == expected
+
+
+@pytest.mark.parametrize("marks", ["„“", "»«"])
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Delete | and |?", "Delete “|” and “|”?"),
+        ("Delete “| and |”?", "Delete “|” and “|”?"),
+        ("Delete '|' and |?", "Delete '|' and “|”?"),
+        ('Delete "| in "|"?', 'Delete "|" in "|"?'),
+        ("Delete „| in „|“?", "Delete „|“ in „|“?"),
+        ("Delete “|” and “|”?", "Delete “|” and “|”?"),
+    ],
+)
+def test_a_kept_string_has_the_marks_that_it_has_in_its_sentence(
+    marks: str, said: str, expected: str
+) -> None:
+    kept = f"{marks[0]}{MARK}{marks[1]}"
+    stage = enter_quotations(f"Löschen Sie {kept} und {kept} in {MARK}?", "en")
+    assert stage is not None
+    for text, order in ((said, [0, 1]), (said, [1, 0]), (f"In {MARK}: {said}", [2, 0, 1])):
+        left = stage.leave(Draft(text.replace("|", MARK), order=order))
+        assert left.text == text.replace(said, expected).replace("|", MARK)
+
+
+def test_a_kept_string_with_straight_marks_has_straight_ones() -> None:
+    stage = enter_quotations(f'Löschen Sie "{MARK}"?', "en")
+    assert stage is not None
+    assert stage.leave(Draft(f"Delete {MARK}?", order=[0])).text == f'Delete "{MARK}"?'
