@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 import regex
 
 from model.text.spans import Span
+from service.translation.addresses import find_addresses
 from service.translation.automaton import Automaton
 from service.translation.language.segmentation import BAR
 from service.translation.signatures import find_signers
@@ -271,6 +272,7 @@ def _by_rules(text: str) -> Iterator[Span]:
         yield from _tokens(_BAR.sub(" ", masked) if "|" in text else masked)
         yield from (_with_marks(_with_unit(span, text), text) for span in delimited)
         yield from _blocks(text)
+        yield from find_addresses(text)
     if "\n" in text and (signers := [*find_signers(text)]):
         yield from signers
         names = {text[slice(*signer)] for signer in signers}
