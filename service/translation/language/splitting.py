@@ -16,8 +16,8 @@ IsEnd = Callable[[str], bool]
 _CLOSING = r"[\p{Pf}\p{Pe}\"'」』]*"
 _SPACED_CLOSING = r"(?:»(?=[\s.,;:!?]|$)\s*)?"
 """A French closing quotation mark after the space before it; German » stands before a letter."""
-_STOP = rf"(?<!(?<!\p{{L}})\p{{Lu}}\p{{Ll}}{{0,3}})(?<!\d)\.(?={_CLOSING}\s(?!\d))"
-"""A full stop, but not of a number, before a number, of a title or of an initial."""
+_STOP = rf"(?<!(?<!\p{{L}})(?:\p{{Lu}}\p{{Ll}}{{0,3}}|\p{{Ll}}))(?<!\d)\.(?={_CLOSING}\s(?!\d))"
+"""A full stop, but not of a number, before a number, of a title, of an initial or in z. B."""
 _BESIDE = rf"(?:(?<=\p{{Lo}}.)|(?=\p{{Lo}}|{_CLOSING}\s))"
 """Behind an ASCII mark of a sentence: of a number it is beside no space, and no Chinese word."""
 _BOUNDARIES = (

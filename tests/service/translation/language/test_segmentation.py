@@ -312,6 +312,7 @@ def test_a_sentence_that_is_not_translatable_is_kept() -> None:
         ("aaaa aaaa aaaaa, bb bbb bbb", "aaaa aaaa aaaaa, "),
         ("aaa aaa aaa Mr. Bbb bbb b", "aaa aaa aaa Mr. Bbb "),
         ("aaa aaa aaa U.S. Bb bbb b", "aaa aaa aaa U.S. Bb "),
+        ("aaa aaa aaa z. B. b bbb b", "aaa aaa aaa z. B. b "),
         ("aaa aaa am 5. Bbb bb bbb", "aaa aaa am 5. Bbb "),
         ("aaa aaa aaa aa. 5 bbb bbb", "aaa aaa aaa aa. 5 "),
         ("aaaa aaaa aaaaa bbbbbbbbb", "aaaa aaaa aaaaa "),
