@@ -276,7 +276,7 @@ def _by_rules(text: str) -> Iterator[Span]:
     if "\n" in text and (signers := [*find_signers(text)]):
         yield from signers
         names = {text[slice(*signer)] for signer in signers}
-        yield from KeptStrings(name for name in names if " " in name).find(text)
+        yield from KeptStrings(name for name in names if regex.match(r"\p{Lu}.* ", name)).find(text)
     if not text.isprintable() or "\ufffc" in text or "\ufffd" in text:
         yield from (Span(*match.span()) for match in _ODD.finditer(text))
     if not text.isascii() and _PILE.search(text):

@@ -1,5 +1,5 @@
-"""Who writes a letter: the name below its last greeting. Networks translate Julia Koch as Julia
-cook."""
+"""Who writes a letter, and to whom: the name below its last greeting, and those in its head.
+Networks translate Julia Koch as Julia cook."""
 
 from __future__ import annotations
 
@@ -18,14 +18,25 @@ _GREETING = (
 _MARGIN = r"(?:>|[^\S\n])*+"
 _NO_NAME = r"(?:D(?:ein|as|er|ie)|Eue?r|Ihr|Our|The|Uns|You)\p{L}*+ "
 _PART = r"\p{Lu}(?:\.|[\p{L}'’-]++)"
+_FIRST = rf"(?:(?:Dr|Prof)\. )*+{_PART}"
+_OTHER = rf"(?: (?:v[ao]n |de[rn]? |zu )*+{_PART})"
 _SIGNED = regex.compile(
-    rf"^{_MARGIN}{_GREETING},?!?(?:[^\S\n]*+\n{_MARGIN}){{1,2}}\K"
-    rf"(?!{_NO_NAME})(?:(?:Dr|Prof)\. )*+{_PART}(?: (?:v[ao]n |de[rn]? |zu )*+{_PART}){{0,3}}+"
-    r"(?=[^\S\n]*+$)",
+    rf"^{_MARGIN}{_GREETING},?!?(?:[^\S\n]*+\n{_MARGIN}){{1,2}}"
+    r"(?:(?P<for>(?:i\. ?[AV]|ppa|gez)\.) )?"
+    rf"(?P<name>(?!{_NO_NAME}){_FIRST}{_OTHER}{{0,3}}+)(?=[^\S\n]*+$)",
+    regex.MULTILINE,
+)
+_SUBJECT = regex.compile(rf"^{_MARGIN}(?:Betreff|Subject):", regex.MULTILINE)
+_OF_MAIL = regex.compile(
+    rf"^{_MARGIN}(?P<for>)(?:Von|An|Kopie|From|To|[CB]?[Cc]{{2}}): (?P<name>{_FIRST}{_OTHER}{{1,3}}+)"
+    r"(?=[^\S\n]*+(?:$|[<\[(,;]))",
     regex.MULTILINE,
 )
 
 
 def find_signers(text: str) -> Iterator[Span]:
-    """The names in lines below greetings. Linear time."""
-    return (Span(*one.span()) for one in _SIGNED.finditer(text) if one.end() > one.start())
+    """The names in lines below greetings, with i. A. and the like before them, and in the head of
+    a mail. Linear time."""
+    patterns = [_SIGNED, _OF_MAIL] if _SUBJECT.search(text) else [_SIGNED]
+    for found in (one for pattern in patterns for one in pattern.finditer(text)):
+        yield from (Span(*found.span(part)) for part in ("for", "name") if found[part])

@@ -20,6 +20,21 @@ def test_who_signs_is_kept(greeting: str, name: str, gap: str) -> None:
     assert [text[slice(*span)] for span in find_kept(text)] == [name] * 3
 
 
+@pytest.mark.parametrize("before", ["i. A.", "i.V.", "ppa.", "gez."])
+def test_for_whom_somebody_signs_is_kept_too(before: str) -> None:
+    text = f"MfG\n\n{before} Julia Koch\nJulia Koch"
+    assert [text[slice(*span)] for span in find_kept(text)] == [before, "Julia Koch", "Julia Koch"]
+
+
+@pytest.mark.parametrize("field", ["Von", "An", "Cc", "From", "To", "CC", "Bcc"])
+@pytest.mark.parametrize("end", ["", " <a@b.c>", "; B. Bo", ", B. Bo"])
+def test_names_in_the_head_of_a_mail_are_kept(field: str, end: str) -> None:
+    head = f"{field}: Julia Koch{end}"
+    text = f"{head}\nBetreff: Das Haus\n\nHallo Julia Koch"
+    assert [text[slice(*span)] for span in find_kept(text)].count("Julia Koch") == 2
+    assert "Julia Koch" not in [head[slice(*span)] for span in find_kept(f"{head}\n")]
+
+
 @pytest.mark.parametrize(
     "text",
     [
