@@ -28,7 +28,8 @@ _SIGNED = regex.compile(
 )
 _SUBJECT = regex.compile(rf"^{_MARGIN}(?:Betreff|Subject):", regex.MULTILINE)
 _OF_MAIL = regex.compile(
-    rf"^{_MARGIN}(?P<for>)(?:Von|An|Kopie|From|To|[CB]?[Cc]{{2}}): (?P<name>{_FIRST}{_OTHER}{{1,3}}+)"
+    rf"^{_MARGIN}(?P<for>)(?:Von|An|Kopie|From|To|[CB]?[Cc]{{2}}): "
+    rf"(?P<name>{_FIRST}{_OTHER}{{1,3}}+)"
     r"(?=[^\S\n]*+(?:$|[<\[(,;]))",
     regex.MULTILINE,
 )
