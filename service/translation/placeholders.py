@@ -25,7 +25,7 @@ _LONG_UNITS = (
     r"km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mcdµ][lL]|dB|[hkM]Pa"
     r"|ms|px|rpm|kcal|kJ|min|°[CF]|mph|bpm|mmHg|(?:fl[ ])?oz|[kMG]bit/s|[kMG]bps"
 )
-UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltsVAWh]")
+UNITS = regex.compile(rf"{_LONG_UNITS}|[mglLtsVAWh]")
 """Those that are kept behind a number."""
 LINE_END = r"(?<![\d%])%(?P<space>n)(?=\p{Lu}|(?<=[\p{L}.,:;!?)\]}…”»]%n)\p{L})"
 """Java's line end before a word, as in `Done.%nGo on`; as the number of Qt it stands alone."""
@@ -70,7 +70,7 @@ _DELIMITED = regex.compile(
     |(?<!\p{Latin}\d{0,9})\d[\ \u00a0\u202f]?\K
         (?:"""
     + _LONG_UNITS
-    + r"""|(?<=[\ \u00a0\u202f])[mgltsVAW]
+    + r"""|(?<=[\ \u00a0\u202f])[mglLtsVAW]
         |(?<=[\ \u00a0\u202f])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
     # 3 p.m. EST, 15:00 Uhr MEZ
     |(?<![\d.,:])\d{1,2}(?:(?::\d\d)?(?:\ Uhr)?\ \K(?:GMT|UTC|BST|CES?T|MES?Z|[AE]E[SD]T)
@@ -145,10 +145,10 @@ _ELEMENT = (
     "|U|V|W|Xe|Yb?|Z[nr])"
 )
 _FORMULA = (
-    rf"(?![A-Z]++s$)(?=.*[a-z])(?:{_ELEMENT}\d*|\((?:{_ELEMENT}\d*)++\)\d*){{2,}}+[+-]?$"
+    rf"(?![A-Z]++s$)(?=.*[a-z]|(?:\D*\d){{2}})(?:{_ELEMENT}\d*|\((?:{_ELEMENT}\d*)++\)\d*){{2,}}+[+-]?$"
     rf"|{_ELEMENT}\d[+-]$"
 )
-"""Of a substance or an ion, as NaCl, Ca(OH)2 and Ca2+; not of CO2 and H2O, which networks know, and
+"""Of a substance or an ion, as NaCl, H2SO4 and Ca2+; not of CO2 and H2O, which networks know, and
 unlike PCs."""
 _CODE = regex.compile(
     r"""
@@ -167,10 +167,10 @@ _CODE = regex.compile(
     # groups: yyyy-MM-dd a:b:c:d 1a-2b-3c AB12-CD34-EF56 978-3-16-148410-0
     |^(?:([yYMdDHhmsS])\1++[-./:T]?){2,}$|\w:\w*:\w*:\w
     |^(?=\D*\d)(?:(?P<group>[A-Z\d]{2,}|[a-f\d]{2,}|\d)-){2,}(?&group)
-    # letters among digits, and capitals within: 1a2b3c 0x1f X209 B-209 a1bC getName aHumpAndMore
+    # letters among digits, and capitals within: 1a2b3c 3x4x5 0x1f X209 B-209 a1bC getName aHump
     # a.GetName
     |(?<![A-Za-z\d])(?=[A-Za-z\d]{6})[A-Za-z\d]*?(?:\d[A-Za-z]++\d|[A-Za-z]\d++[A-Za-z])
-    |^0x[\da-f]|[A-Za-z]\d{3}|[A-Z]-\d{3}|^[A-Z]{3}-[A-Z]$|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
+    |^\d{1,5}(?:[x×]\d{1,5}){2,3}(?![.,]?\d)|^0x[\da-f]|[A-Za-z]\d{3}|[A-Z]-\d{3}|^[A-Z]{3}-[A-Z]$|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
     |^(?=\D*\d).*[a-z][A-Z]|[a-z][A-Z]+[a-z]+[A-Z]
     |^(?:[a-z]{2,}|[A-Z][a-z]{2,}(?!Inn))[A-Z][a-z]|[a-z]\.[A-Z][a-z]++[A-Z]|^[A-Za-z]{1,2}\*{2,}[A-Za-z]++$
     |^(?:"""
