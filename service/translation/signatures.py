@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import regex
 
 from model.text.spans import Span
+from service.translation.markup.flow import FindKept
 
 _GREETING = (
     r"(?:[^\n.!?]{0,30}\bGr(?:uß|(?:ü|ue)(?:ß|ss)en?)\b[^\n.!?]{0,20}|Hochachtungsvoll|MfG|[LV]G"
@@ -26,6 +27,7 @@ _SIGNED = regex.compile(
     rf"(?P<name>(?!{_NO_NAME}){_FIRST}{_OTHER}{{0,3}}+)(?=[^\S\n]*+$)",
     regex.MULTILINE,
 )
+_LAST_LINE = regex.compile(rf"\s*+{_GREETING}[,!\s]*+")
 _SUBJECT = regex.compile(rf"^{_MARGIN}(?:Betreff|Subject):", regex.MULTILINE)
 _OF_MAIL = regex.compile(
     rf"^{_MARGIN}(?P<for>)(?:Von|An|Kopie|From|To|[CB]?[Cc]{{2}}): "
@@ -41,3 +43,17 @@ def find_signers(text: str) -> Iterator[Span]:
     patterns = [_SIGNED, _OF_MAIL] if _SUBJECT.search(text) else [_SIGNED]
     for found in (one for pattern in patterns for one in pattern.finditer(text)):
         yield from (Span(*found.span(part)) for part in ("for", "name") if found[part])
+
+
+def found_below(text: str, find: FindKept) -> FindKept:
+    """What finds the strings to keep below a text: also who signs, if that is a greeting."""
+    if _LAST_LINE.fullmatch(text) is None:
+        return find
+    before = f"{text.strip()}\n"
+    return lambda below: [
+        *find(below),
+        *(
+            Span(start - len(before), end - len(before))
+            for start, end in find_signers(before + below)
+        ),
+    ]

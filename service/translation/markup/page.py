@@ -29,6 +29,7 @@ from service.translation.markup.notes import LONGEST_SYMBOL, MOST_TAGS, is_marke
 from service.translation.markup.scanner import Kind, Token, scan
 from service.translation.markup.text_attributes import text_attributes
 from service.translation.placeholders import find_kept
+from service.translation.signatures import found_below
 
 _ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
 _SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
@@ -101,7 +102,7 @@ class _Page:
         self._again = translated_again(source, self._tokens)
         self._ends: list[tuple[int, bool]] = []
         self._parts: list[str | Flow] = []
-        self._flow = FlowBuilder(CONTENT_ESCAPES, find)
+        self._flow, self._find_below = FlowBuilder(CONTENT_ESCAPES, find), find
 
     def parts(self) -> list[str | Flow]:
         index = 0
@@ -341,8 +342,11 @@ class _Page:
 
     def _end_flow(self) -> None:
         if not self._flow.is_empty:
-            self._parts.append(self._flow.build())
-            self._flow = FlowBuilder(CONTENT_ESCAPES, self._find)
+            flow = self._flow.build()
+            self._parts.append(flow)
+            if flow.text.strip():
+                self._find_below = found_below(flow.text, self._find)
+            self._flow = FlowBuilder(CONTENT_ESCAPES, self._find_below)
 
 
 def has_word(text: str) -> bool:

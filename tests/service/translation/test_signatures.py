@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from service.translation.markup.flow import Flow
+from service.translation.markup.page import take_apart
 from service.translation.placeholders import find_kept
 
 GREETINGS = [
@@ -24,6 +26,16 @@ def test_who_signs_is_kept(greeting: str, name: str, gap: str) -> None:
 def test_for_whom_somebody_signs_is_kept_too(before: str) -> None:
     text = f"MfG\n\n{before} Julia Koch\nJulia Koch"
     assert [text[slice(*span)] for span in find_kept(text)] == [before, "Julia Koch", "Julia Koch"]
+
+
+@pytest.mark.parametrize(
+    "gap", ["<br>", "</p><p>", "</p>\n<p>", "</p><p>&nbsp;</p><p>", "<br/>\n<b>"]
+)
+@pytest.mark.parametrize("greeting", GREETINGS)
+def test_who_signs_is_kept_in_a_page(greeting: str, gap: str) -> None:
+    page = f"<p>A Teacher<br>Julia Koch</p><p>{greeting}{gap}Julia Koch<br>A Teacher</p>"
+    flows = [part for part in take_apart(page) if isinstance(part, Flow) and part.text.strip()]
+    assert [[kept.text for kept in flow.kept] for flow in flows] == [[], [], [], ["Julia Koch"], []]
 
 
 @pytest.mark.parametrize("field", ["Von", "An", "Cc", "From", "To", "CC", "Bcc"])
