@@ -27,6 +27,7 @@ class Dashes:
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
         own, found = DASH.findall(self.text), [*DASH.finditer(translation)]
-        for dash, one in zip(own, found, strict=True) if len(own) == len(found) else ():
-            if one.group() != dash and (dash, one.group()) not in _USUAL:
-                yield Replacement(*one.span(), dash)
+        if len(own) == len(found):
+            for dash, one in zip(own, found, strict=True):
+                if one.group() != dash and (dash, one.group()) not in _USUAL:
+                    yield Replacement(*one.span(), dash)
