@@ -30,4 +30,4 @@ class Dashes:
         if len(own) == len(found):
             for dash, one in zip(own, found, strict=True):
                 if one.group() != dash and (dash, one.group()) not in _USUAL:
-                    yield Replacement(*one.span(), dash)
+                    yield Replacement(one.start(), one.end(), dash)
