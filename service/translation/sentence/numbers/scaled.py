@@ -22,7 +22,9 @@ size."""
 
 _TRILLIONS = {
     "en": regex.compile(r"(?<![\w.,])(?P<number>\d{1,3}(?:,\d{3})*(?:\.\d{1,3})?)[ -]trillion\b"),
-    "de": regex.compile(r"(?<![\w.,])(?P<number>\d{1,3}(?:\.\d{3})*(?:,\d{1,3})?) Billionen\b"),
+    "de": regex.compile(
+        r"(?<![\w.,])(?P<number>\d{1,3}(?:\.\d{3})*(?:,\d{1,3})?) Billion(?:en)?\b"
+    ),
 }
 _MARKS = {"en": str.maketrans("", "", ","), "de": str.maketrans(",", ".", ".")}
 

@@ -39,6 +39,7 @@ def entered(text: str, language: str) -> str | None:
     ("language", "text", "spelled"),
     [
         ("de", "Rund 3 Mrd. Euro inkl. 5 Mio.", "Rund 3 Milliarden Euro inklusive 5 Millionen."),
+        ("de", "1 Billion, 1,5 Billionen", "1.000 Milliarden, 1.500 Milliarden"),
         *(("de", f"{n} Std.", f"{n} Stunden.") for n in ("3", "⟦0⟧")),
         *(("en", f"about {n} hrs.", f"about {n} hours.") for n in ("3", "⟦0⟧")),
         ("de", "Für 3 Bio. Euro. Bio. Äpfel", "Für 3 Billionen Euro. Bio. Äpfel"),
