@@ -16,6 +16,7 @@ import regex
 
 from model.text.reserved import placeholder
 from service.translation.alignment import AlignmentLink
+from service.translation.checks.dates import MONTHS
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
 from service.translation.placeholders import KeptStrings
@@ -31,6 +32,12 @@ _OPENING, _CLOSING = frozenset("<[{="), frozenset(">]}")
 """What a kept string ends and begins with that a space never parts from the word inside."""
 _GENITIVE = regex.compile(r"s(?![\p{L}\p{N}'’])")
 """What German adds to a name."""
+_DATE = regex.compile(rf"(?:{'|'.join(MONTHS['en'])}) \d")
+_ARTICLE = regex.compile(r"(?<!\p{L})[Tt]he \Z")
+"""Networks write it for German ones: since the January 1."""
+_LONGEST_ARTICLE = len("The ")
+_BEHIND_DATE = regex.compile(r"(?! ?\p{L}{4})")
+"""No noun, as in the May 3 meeting."""
 _TIGHT_COMMA = regex.compile(r",(?=\d)")
 _PAUSES = frozenset(":,;")
 """Marks with a space after them where a language has spaces."""
@@ -285,6 +292,9 @@ def _replacement(
     has none, and after a mark if the source `has_wide_marks`, or it `is_listed`: a comma and a
     space follow. The space between it and its digit or word is taken out."""
     start, end = span
+    if _DATE.match(new) and _BEHIND_DATE.match(target, end):
+        article = _ARTICLE.search(target, max(0, start - _LONGEST_ARTICLE), start)
+        start = article.start() if article else start
     before, after = target[max(0, start - 1) : start], target[end : end + 1]
     is_touched = before == "⟧" or (is_padded and before.isalnum())
     if has_wide_marks and before in _PAUSES:

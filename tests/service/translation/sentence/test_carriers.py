@@ -197,6 +197,26 @@ def test_the_kept_strings_of_a_beginning_get_their_carriers_in_order() -> None:
     assert carried.carried("Das a, {a} und {a}, {a}") == "Das ⟦1⟧, ⟦0⟧ und ⟦2⟧, {a}"
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("since the ⟦0⟧", "since {}"),
+        ("The ⟦0⟧ is free.", "{} is free."),
+        ("until the ⟦0⟧.", "until {}."),
+        ("the ⟦0⟧ meeting", "the {} meeting"),
+        ("breathe ⟦0⟧", "breathe {}"),
+        ("⟦0⟧ of the year", "{} of the year"),
+    ],
+)
+def test_an_english_date_has_no_article(said: str, expected: str) -> None:
+    for new, has_none in (("January 1, 2020", True), ("1.5", False)):
+        carried = enter_carriers("am 1.1.", ("de", "en"), 16, amounts=[Replacement(3, 7, new)])
+        assert carried is not None
+        left = carried.leave(Draft(said))
+        assert left is not None
+        assert left.text == (expected.format(new) if has_none else said.replace("⟦0⟧", new))
+
+
 def test_the_numbers_of_a_beginning_get_their_carriers_beside_kept_strings() -> None:
     amounts = [Replacement(0, 3, "2,5"), Replacement(6, 9, f"{MARK} 7")]
     carried = enter_carriers(f"2.5 {MARK} {MARK} 7", ("en", "de"), 16, ["{a}", "€"], amounts)
