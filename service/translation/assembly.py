@@ -169,6 +169,8 @@ class Assembly:
         best, draft = hypotheses[first], drafts[first]
         draft = draft or self._completed(sentence, entry, best)
         others = (drafts[rank] for rank in ranks[1:] if faults[rank] <= faults[first])
+        if is_again and faults[first] == KEPT_LOST and self._only_doubles(entry, best):
+            faults[first] = 1 + num_faults(draft)
         rated = self._confidence(sentence, draft, best) if job.is_aligned else None
         return SentenceResult(
             sentence=sentence,
@@ -217,6 +219,11 @@ class Assembly:
         if target[:1].islower() and sentence.begins and self.sets_first_letters:
             return with_first_capital(target, sentence.text, ends=sentence.ends)
         return target
+
+    def _only_doubles(self, entry: Entry, best: Hypothesis) -> bool:
+        """Whether a translation lost no kept string, but has one twice."""
+        carriers = entry.carriers
+        return carriers is not None and carriers.has_all(self._tokenizer.decode(best.ids))
 
     def _completed(self, sentence: Sentence, entry: Entry, best: Hypothesis) -> Draft:
         """The translation with each kept string once; the sentence itself if that is empty."""

@@ -139,6 +139,10 @@ class Carriers:
                     return kept[length:]
         return ""
 
+    def has_all(self, target: str) -> bool:
+        """Whether a translation has each carrier, once or more often."""
+        return {*_pattern(self.spellings).findall(target)} == {*self.spellings}
+
     def completed(self, target: str) -> str:
         """A translation with each carrier once: the first one counts, others leave with the space
         before them, and lost ones end it."""

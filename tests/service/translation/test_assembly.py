@@ -81,6 +81,24 @@ def test_the_translation_that_lost_least_counts_and_no_alternative_lost_more(
     assert read_twice(assembly_of(NUMBERS), first, outcome(*again)) == expected
 
 
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [
+        ("{0} bei {1} {0}.", "€2 bei 5 km."),
+        ("{0} bei 5 {0}.", "2 € bei 6 km."),
+        ("bei 5 km {1}.", "2 € bei 6 km."),
+    ],
+)
+def test_of_two_translations_that_lost_something_one_that_doubles_a_carrier_counts(
+    again: str, expected: str
+) -> None:
+    """But not one that lost a carrier."""
+    assembly = assembly_of("It costs €2 at 5 km.")
+    first = outcome("2 ⟦0⟧ bei 6 ⟦1⟧.")
+    said = outcome(again.format("⟦0⟧", "⟦1⟧"))
+    assert read_twice(assembly, first, said)[0] == expected
+
+
 def test_the_translation_that_counts_has_its_alignment_whichever_hypothesis_it_is() -> None:
     """The engine aligns only the first."""
     assembly = assembly_of(NUMBERS, is_aligned=True)
