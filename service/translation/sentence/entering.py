@@ -150,7 +150,7 @@ class Entrance:
         terms = self._terms(sentence, text, prefix) if self._matcher else None
         if terms is not None:
             stages.append(terms)
-        if sentence.kept and (label := enter_label(text, sentence.kept[0].text)):
+        if sentence.kept and (label := enter_label(text, sentence.kept[0].text, self._pair[0])):
             stages.append(label)
             text = label.text
         units = [] if sentence.is_plain else self._units(text)

@@ -1,5 +1,5 @@
-"""A label and its number, as in Telefon +49 30 1234567: networks lose or move the label, or join
-the two with a hyphen, unless a colon stands between them."""
+"""A label and its number or address, as in Telefon +49 30 1234567: networks lose or move the label,
+or join the two with a hyphen, unless a colon stands between them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from service.translation.sentence.stages import Draft
 
 _LABELLED = regex.compile(rf"(?:\p{{L}}[\p{{L}}-]*+\.? )?\p{{L}}[\p{{L}}-]*+\.?(?P<space> ){MARK}")
 _NUMBER = regex.compile(r"(?=(?:\D*\d){5})[A-Z\d+(][A-Z\d ()+./-]*+")
+_PLACE = regex.compile(r"\S+@\S+|(?:https?://|www\.)\S+")
 _COLON = regex.compile(rf"[:：]\s*+(?={MARK})")
 
 
@@ -28,11 +29,12 @@ class Label:
         return draft.replaced(Replaced(draft.text, found))
 
 
-def enter_label(text: str, number: str) -> Label | None:
-    """The stage of a text that is a label of one or two words and a kept `number`; None of
-    others."""
+def enter_label(text: str, number: str, language: str) -> Label | None:
+    """The stage of a text that is a label of one or two words and a kept `number`, or in German an
+    address; None of others. In English the word may be a verb: Visit https://a.b."""
     found = _LABELLED.fullmatch(text)
-    if found is None or _NUMBER.fullmatch(number) is None:
+    is_number = _NUMBER.fullmatch(number) or (language == "de" and _PLACE.fullmatch(number))
+    if found is None or not is_number:
         return None
     at = found.start("space")
     return Label(f"{text[:at]}:{text[at + 1 :]}")

@@ -8,7 +8,10 @@ from service.translation.sentence.rendering import read
 from service.translation.sentence.stages import leave
 from tests.service.translation.sentence.test_stages import prepared, to_itself
 
-NUMBERS = ["+49 30 1234567", "030/123456-78", "978-3-16-148410-0", "DE89 3704 0044 0532 0130 00"]
+NUMBERS = [
+    *("+49 30 1234567", "030/123456-78", "978-3-16-148410-0", "DE89 3704 0044 0532 0130 00"),
+    *("info@a.de", "https://www.a.de/b", "www.a-b.de"),
+]
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -25,7 +28,15 @@ def test_a_label_goes_in_with_a_colon_and_leaves_without(label: str, number: str
 
 
 @pytest.mark.parametrize(
-    "text", ["Delete {name}", "Open /usr/bin", "Room A1", "Call me at +49 30 1234567", "of {0} 5"]
+    "text",
+    [
+        "Delete {name}",
+        "Open /usr/bin",
+        "Room A1",
+        "Call me at +49 30 1234567",
+        "of {0} 5",
+        "Visit www.a.de",
+    ],
 )
 def test_other_words_are_no_label(text: str) -> None:
     _, (entry,) = prepared(text)
