@@ -1,4 +1,5 @@
-"""Numbers of so many, as in page 3 of 10: networks write Seite 3. 10 and step 3 from 10."""
+"""Numbers of so many, as in page 3 of 10, and beside others: networks write Seite 3. 10, step 3
+from 10, and Gruppe 3. 12 Leute for group 3, 12 people."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from service.translation.sentence.stages import Draft
 _OF = {"en": "of", "de": "von"}
 _SHARE = {
     language: regex.compile(
-        rf"(?<![\p{{L}}\d.,:/-])(\d{{1,4}}) (?:out )?{of} (\d{{1,5}})(?![.,:/-]?\d)"
+        rf"(?<![\p{{L}}\d.,:/-])(?P<number>\d{{1,4}})(?P<joint>,| (?:out )?{of}) "
+        r"(?P<count>\d{1,5})(?![.,:/-]?\d)"
     )
     for language, of in _OF.items()
 }
@@ -30,15 +32,19 @@ class Shares:
     _pair: tuple[str, str]
 
     def leave(self, draft: Draft) -> Draft:
-        """The translation with the target's word between the two numbers."""
+        """The translation with the target's word, or the comma, between the two numbers."""
         return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
         source, target = self._pair
-        shares = set(_SHARE[source].findall(self.text))
-        for found in _WRITTEN.finditer(translation):
+        shares = _SHARE[source].finditer(self.text, overlapped=True)
+        joints = {(one["number"], one["count"]): one["joint"] for one in shares}
+        for found in _WRITTEN.finditer(translation, overlapped=True):
+            joint = joints.get((found["number"], found["count"]))
             is_copy = found["between"].strip() == _OF[source]
-            if (found["number"], found["count"]) in shares and not is_copy:
+            if joint == "," and found["between"] == ". ":
+                yield Replacement(*found.span("between"), ", ")
+            elif joint is not None and joint != "," and not is_copy:
                 yield Replacement(*found.span("between"), f" {_OF[target]} ")
 
 
