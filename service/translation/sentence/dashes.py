@@ -11,7 +11,7 @@ from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
 DASH = regex.compile(r"(?<=\S )(?:--|[-–—])(?= \S)")
-_USUAL = {("—", "–")}
+_USUAL = {("—", "–"), ("--", "–"), ("--", "—")}
 """What stands for a dash of the sentence as well: English ones are longer than German ones."""
 
 
