@@ -73,6 +73,7 @@ _WORDS = {
         r"Min(?<=[\d⟧]\s?Min).": "Minuten",
         "Mio.": "Millionen",
         "Mrd.": "Milliarden",
+        "MwSt.": "Mehrwertsteuer",
         "Nov.": "November",
         "Nr.": "Nummer",
         "Okt.": "Oktober",
@@ -216,7 +217,12 @@ _WORDS = {
 }
 """By language, patterns of abbreviations in which a point is a point, and what they stand for."""
 _OWN = {
-    ("de", "en"): {"d.h.": "i.e.", "vor Christus": "BC", "nach Christus": "AD"},
+    ("de", "en"): {
+        "d.h.": "i.e.",
+        "Mehrwertsteuer": "VAT",
+        "nach Christus": "AD",
+        "vor Christus": "BC",
+    },
     ("en", "de"): {"number": "Nr.", "US": "US"},
 }
 """By pair, what the target writes for some of these words: networks make Zahl 5 of number 5."""
