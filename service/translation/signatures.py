@@ -3,13 +3,13 @@ Networks translate Julia Koch as Julia cook."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import regex
 
 from model.text.spans import Span
-from service.translation.markup.flow import FindKept
 
+_Find = Callable[[str], Sequence[Span]]
 _GREETING = (
     r"(?:[^\n.!?]{0,30}\bGr(?:uß|(?:ü|ue)(?:ß|ss)en?)\b[^\n.!?]{0,20}|Hochachtungsvoll|MfG|[LV]G"
     r"|(?:[^\n.!?]{0,30}\b)?(?:[Rr]egards|[Ww]ishes|[Ss]incerely|[Ff]aithfully|[Tt]ruly)\b"
@@ -45,7 +45,7 @@ def find_signers(text: str) -> Iterator[Span]:
         yield from (Span(*found.span(part)) for part in ("for", "name") if found[part])
 
 
-def found_below(text: str, find: FindKept) -> FindKept:
+def found_below(text: str, find: _Find) -> _Find:
     """What finds the strings to keep below a text: also who signs, if that is a greeting."""
     if _LAST_LINE.fullmatch(text) is None:
         return find

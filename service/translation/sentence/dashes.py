@@ -10,7 +10,7 @@ import regex
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
-DASH = regex.compile(r"(?<=\S )(?:--|[-–—])(?= \S)")
+_DASH = regex.compile(r"(?<=\S )(?:--|[-–—])(?= \S)")
 _USUAL = {("—", "–"), ("--", "–"), ("--", "—")}
 """What stands for a dash of the sentence as well: English ones are longer than German ones."""
 
@@ -26,8 +26,13 @@ class Dashes:
         return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
-        own, found = DASH.findall(self.text), [*DASH.finditer(translation)]
+        own, found = _DASH.findall(self.text), [*_DASH.finditer(translation)]
         if len(own) == len(found):
             for dash, one in zip(own, found, strict=True):
                 if one.group() != dash and (dash, one.group()) not in _USUAL:
                     yield Replacement(one.start(), one.end(), dash)
+
+
+def enter_dashes(text: str) -> Dashes | None:
+    """The stage of a sentence with dashes between words; None without."""
+    return Dashes(text) if _DASH.search(text) else None

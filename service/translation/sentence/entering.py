@@ -24,7 +24,7 @@ from service.translation.sentence.abbreviations import (
 from service.translation.sentence.brackets import enter_brackets
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
-from service.translation.sentence.dashes import DASH, Dashes
+from service.translation.sentence.dashes import enter_dashes
 from service.translation.sentence.emphasis import (
     NOUNS_IN_CAPITALS,
     CapitalWord,
@@ -32,7 +32,7 @@ from service.translation.sentence.emphasis import (
     enter_emphasis,
 )
 from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spaces
-from service.translation.sentence.labels import enter_label
+from service.translation.sentence.labels import enter_labels
 from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
@@ -129,8 +129,9 @@ class Entrance:
             stages.append(spaces)
         if QUOTATION_MARK.search(text) and (marks := enter_quotations(text, self._pair[1])):
             stages.append(marks)
-        if "-" in text or "–" in text or "—" in text:
-            stages += [Dashes(text)] if DASH.search(text) else []
+        has_dash = "- " in text or "– " in text or "— " in text
+        if has_dash and (dashes := enter_dashes(text)):
+            stages.append(dashes)
         if ("(" in text or "（" in text) and (brackets := enter_brackets(text)):
             stages.append(brackets)
         has_latin = not is_ascii and LATIN.search(text) and keeps_latin(*self._pair)
@@ -150,7 +151,7 @@ class Entrance:
         terms = self._terms(sentence, text, prefix) if self._matcher else None
         if terms is not None:
             stages.append(terms)
-        if sentence.kept and (label := enter_label(text, sentence.kept[0].text, self._pair[0])):
+        if sentence.kept and (label := enter_labels(text, sentence.kept[0].text, self._pair[0])):
             stages.append(label)
             text = label.text
         units = [] if sentence.is_plain else self._units(text)

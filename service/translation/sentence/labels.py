@@ -29,7 +29,7 @@ class Label:
         return draft.replaced(Replaced(draft.text, found))
 
 
-def enter_label(text: str, number: str, language: str) -> Label | None:
+def enter_labels(text: str, number: str, language: str) -> Label | None:
     """The stage of a text that is a label of one or two words and a kept `number`, or in German an
     address; None of others. In English the word may be a verb: Visit https://a.b."""
     found = _LABELLED.fullmatch(text)
