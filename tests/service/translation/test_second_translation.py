@@ -57,6 +57,7 @@ def test_a_unit_stays_at_its_number(
         ("A 20% discount on 3 items", [], ["20%", "3"]),
         ("up 12.5%, at |5 or 8 |", ["$", "km"], ["12,5%", f"{MARK}5", f"8 {MARK}"]),
         ("10 % of 5%d", [], ["10", "5%"]),
+        ("at |5 or |6", ["EUR ", "€ "], [f"{MARK}5", f"{MARK}6"]),
     ],
 )
 def test_a_number_is_carried_with_its_sign(text: str, kept: list[str], carried: list[str]) -> None:
