@@ -5,6 +5,7 @@ Without this, `3 Mrd. Euro` becomes `3. euros`, and `misc. items` falsche Gegens
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -238,6 +239,8 @@ _MONTH = regex.compile(r"\b(?:Jänner|Feber)\b")
 _DASH = regex.compile(r"(?<=\p{L}{2})—(?=\p{L})")
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;)\]])|(?=\.\W*+$))"
+_LABEL_END = regex.compile(r"\.\Z(?<=^[\p{Ll}\p{N}⟦][^!?\n]{0,40}.)")
+"""A point that ends no sentence, since the text begins as a part of one: 5 Min."""
 _LETTERS = r"\p{L}\p{M}\p{N}"
 _NUMBERS_OF = {
     "Art": "Artikel",
@@ -269,12 +272,16 @@ class Spelled:
     _words: Mapping[Span, str]
     _numbers: Mapping[Span, str]
     _written: Replaced
+    _ends_label: bool = False
 
     def leave(self, draft: Draft) -> Draft:
         """The translation. If it copies all the words, they are abbreviations again; numbers only
-        if it copies the text, which is not all digits, nor a sign for all that was Chinese: 5g."""
-        copied = Replaced(draft.text, self._copies(draft.text))
-        return draft.replaced(copied, self._written)
+        if it copies the text, which is not all digits, nor a sign for all that was Chinese: 5g.
+        Otherwise the point goes that is only of the last abbreviation."""
+        copies = self._copies(draft.text)
+        if not copies and self._ends_label and draft.text.endswith("."):
+            copies = [Replacement(len(draft.text) - 1, len(draft.text), "")]
+        return draft.replaced(Replaced(draft.text, copies), self._written)
 
     def _copies(self, target: str) -> list[Replacement]:
         has_same_letters = HAN.search(target) or not HAN.search(self._written.text)
@@ -318,7 +325,10 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
             same = own.get(word) or own.get(word[0].lower() + word[1:])
             if (same or word) != one.group():
                 (numbers if same else found).append(Replacement(*one.span(), same or word))
-    return spell(text, found, numbers) if found or numbers else None
+    if not (found or numbers):
+        return None
+    ends_label = any(_LABEL_END.match(text, one.end) for one in found + numbers)
+    return dataclasses.replace(spell(text, found, numbers), _ends_label=ends_label)
 
 
 def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:

@@ -444,3 +444,20 @@ def test_a_measure_that_is_all_of_a_chinese_text_stays_in_signs(text: str) -> No
     stage = enter_abbreviations(text, "zh")
     assert stage is not None
     assert not HAN.search(stage.leave(to_itself(stage.text)).text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "expected"),
+    [
+        ("noch 5 Std.", "5 hours left.", "5 hours left"),
+        ("⟦0⟧ Min.", "⟦0⟧ minutes.", "⟦0⟧ minutes"),
+        ("inkl. MwSt.", "including VAT.", "including VAT"),
+        ("Noch 5 Std.", "5 hours left.", "5 hours left."),
+        ("es dauert 5 Std. lang.", "it takes 5 hours.", "it takes 5 hours."),
+        ("noch 5 Std.", "noch 5 Stunden.", "noch 5 Std."),
+    ],
+)
+def test_the_point_of_an_abbreviation_ends_no_label(text: str, said: str, expected: str) -> None:
+    stage = enter_abbreviations(text, "de", "en")
+    assert stage is not None
+    assert stage.leave(to_itself(said)).text == expected
