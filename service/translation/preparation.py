@@ -270,7 +270,7 @@ class Preparation:
 
     @property
     def _cutter(self) -> FlowCutter:
-        return FlowCutter(self.work.source, self.work.target, self._cut)
+        return FlowCutter(self.work.source, self.work.target, self._cut, self.work.job.keep)
 
     def _find_kept(self, text: str) -> Sequence[Span]:
         raise_if_unwanted()

@@ -45,9 +45,9 @@ _HEAD = regex.compile(
     regex.X,
 )
 _TAIL = regex.compile(
-    r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|\*+/|[»→«►▶])\s*+$|(?<=\p{L})[-=]{3,}+\s*+$|-(?<=\b(?:\d|\p{Lu}\p{Ll}?\d?)-)\s*+$"
+    r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|\*+/|[»→«►▶])\s*+$|(?<=\p{L})(?:[-=]{3,}|[~～])++\s*+$|-(?<=\b(?:\d|\p{Lu}\p{Ll}?\d?)-)\s*+$"
 )
-"""Signs behind a sentence, and that of a mark or an ion: 2- and Cl-."""
+"""Signs behind a sentence, as in 谢谢～, and that of a mark or an ion: 2- and Cl-."""
 _FEW_WORDS = r"(?=[^{0}]*\p{{L}}{{2}})[^{0}\s]++(?: [^{0}\s]++)?"
 _WITHIN = regex.compile(
     rf"\[(?=[^\[\]()]*\p{{L}}{{2}})[^\[\]()]++\]|【[^【】]++】|［[^［］]++］|\({_FEW_WORDS.format('()')}\)"
@@ -67,7 +67,7 @@ _NAME = rf"(?:\p{{Han}}|\p{{L}}{{2}}){_IN_WORD}(?: [\p{{L}}\p{{N}}&]{_IN_WORD}){
 _BETWEEN = r"(?:\s[»›>→⇒·•/]\s|[»›→⇒＞]|(?<=\p{Han})[>|｜;](?=\p{Han})|(?<=\p{L}{2});(?=\p{L}{2}))"
 _TRAIL = regex.compile(rf"\s*+(?P<name>{_NAME})(?:{_BETWEEN}(?P<name>{_NAME}))++\s*+")
 """The way to a page, as in Home > Products > Tea, and entries that a sign joins."""
-_SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]")
+_SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]|[~～]++")
 _MEASURED = regex.compile(
     r"\s*+\p{L}[\p{L}\s-]{1,40}?(?P<measure>(?:[,，]\s?|\s[-–—]\s|\s?[(（])\d{1,4}\s?\ufffc[)）]?)\s*+"
 )
@@ -125,7 +125,7 @@ def line_sign(kept: str) -> str | None:
     """The character that a kept string is for `bare` and `parts`; None if it is of a sentence."""
     if kept in _BOXES:
         return "☐"
-    return kept if _SIGN.fullmatch(kept) else None
+    return kept[0] if _SIGN.fullmatch(kept) else None
 
 
 def parts(line: str) -> Iterator[str]:

@@ -61,6 +61,7 @@ _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?|[a-hA-HivxIVX]\.")
 """Of an entry of a list: networks take iii. and I. for words."""
 _PAUSE = regex.compile(r"\s*+[,;，、；]")
+_CLOSE = regex.compile(r"[-–—\p{L}\p{N}]|(?!\[[\d^])[\p{Ps}\p{Pi}]")
 _WINDOW_CHARACTERS = 2000
 _BEGINNING = "So."
 """A sentence of any language, to follow a full stop."""
@@ -77,10 +78,15 @@ class Piece:
     ends: bool = True
 
 
+def begins_close(gap: str) -> bool:
+    """Whether the text behind a sentence begins with what Chinese writes without a space before it:
+    a dash, a bracket, or a letter or digit, but no number of a note, as in [1]."""
+    return _CLOSE.match(gap) is not None
+
+
 def spaced_gap(gap: str, source: str, target: str) -> str:
     """What stands between two sentences of one line, by the spacing of the target language."""
-    begins_close = gap == "" or gap[0] in "-–—" or gap[0].isalnum()
-    if begins_close and is_spaced(target) and not is_spaced(source):
+    if (gap == "" or begins_close(gap)) and is_spaced(target) and not is_spaced(source):
         return f" {gap}"
     if gap == " " and not is_spaced(target):
         return "" if is_spaced(source) else gap

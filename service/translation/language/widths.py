@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import regex
 
 _DIGIT, _LETTER = "０-９", "Ａ-Ｚａ-ｚ"
@@ -11,6 +13,8 @@ _RUN = regex.compile(
     rf"[＃＄＋－＠]?[{_DIGIT}{_LETTER}]++"
     rf"(?:(?:(?<=[{_DIGIT}])[：．，](?=[{_DIGIT}])|[－／＋＿＠＆＝])[{_DIGIT}{_LETTER}]++)*+％?|[＃＊]"
 )
+_WIDE = regex.compile("[！-～￠-￦【】]++")
+_BRACKETS = str.maketrans("【】", "[]")
 _OFFSET = ord("！") - ord("!")
 _HALVES = {char: char - _OFFSET for char in range(ord("！"), ord("～") + 1)}
 
@@ -20,3 +24,10 @@ def in_half_width(text: str) -> str:
     if text.isascii() or FULL_WIDTH.search(text) is None:
         return text
     return _RUN.sub(lambda match: match.group().translate(_HALVES), text)
+
+
+def narrowed(text: str) -> str:
+    """A text that is all of full width, such as ￥ or ～～, in half the width."""
+    if _WIDE.fullmatch(text) is None:
+        return text
+    return unicodedata.normalize("NFKC", text.translate(_BRACKETS))

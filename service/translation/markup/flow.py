@@ -7,6 +7,7 @@ remembers where the tags were and how every character was written.
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -105,6 +106,19 @@ class Flow:
         offsets = _between(self._marks, start, end)
         pairs = zip(offsets, self.kept_between(start, end), strict=True)
         return [(offset, kept) for offset, kept in pairs if kept.parts]
+
+    def with_kept(self, spell: Callable[[str], str]) -> Flow:
+        """The flow with its kept strings as `spell` writes them."""
+        new = {
+            offset: Kept((text,), text)
+            for offset, one in zip(self._marks, self.kept, strict=True)
+            if (text := spell(one.text)) != one.text
+        }
+        if not new:
+            return self
+        kept = [new.get(at, one) for at, one in zip(self._marks, self.kept, strict=True)]
+        written = {**self.written, **{offset: one.written for offset, one in new.items()}}
+        return dataclasses.replace(self, kept=kept, written=written)
 
     def tag_range(self, start: int, end: int) -> tuple[int, int]:
         """The first and the last (excluded) index of the tags from `start` to `end`, both ends

@@ -12,6 +12,7 @@ from service.translation.checks.number_words import chinese_value
 from service.translation.language.chinese import to_simplified
 from service.translation.language.line_marks import CHINESE_MAIL, HEAD_OF_ENTRY
 from service.translation.language.segmentation import is_spaced
+from service.translation.language.widths import narrowed
 from service.translation.markup.flow import MARK
 
 _AT_END = regex.compile(
@@ -25,6 +26,10 @@ _WIDE_MARKS = {narrow.strip(): wide for wide, narrow in _MARKS.items() if wide !
 _MARK_AT_END = regex.compile(r"(?<!\w)(?P<mark>[，、；：。]|[,;:](?=\s))(?P<space>\s*)\Z")
 _MARK_WITHIN = regex.compile(
     rf"(?<=[\w%‰°℃)\]}}{MARK}])(?P<mark>[，、；：。])(?=(?P<space>\s)|[\w({MARK}]|(?P<end>\Z))"
+)
+_SIGN = regex.compile(
+    r"[！？）］】](?P<is_before>(?=[\p{L}\p{N}]))?|(?P<is_behind>(?<=[\p{L}\p{N}\p{Pe}！？]))?[（［【]"
+    r"|[０-９Ａ-Ｚａ-ｚ％＋－．／＝～]"
 )
 _MAIL = regex.compile(rf"(?P<colon>[：:]\s*)?(?P<mail>{CHINESE_MAIL})\s*")
 _IN_NUMBER = regex.compile(r"\d：\d")
@@ -67,8 +72,15 @@ def with_usual_head(gap: str, target: str) -> str:
 
 
 def usual_marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """The offsets of the Chinese marks that stand behind a number, word or kept string in
-    text[start:end], and how a language with spaces writes each."""
+    """The offsets of the Chinese signs, and of the marks that stand behind a number, word or kept
+    string, in text[start:end], and how a language with spaces writes each."""
+    for found in _SIGN.finditer(text, start):
+        if found.start() >= end:
+            break
+        sign = found.group()
+        before = " " if found["is_behind"] is not None and found.start() > start else ""
+        after = " " if found["is_before"] is not None else ""
+        yield found.start(), f"{before}{narrowed(sign)}{after}"
     for found in _MARK_WITHIN.finditer(text, start, end):
         is_bare = found["space"] or found["end"] is not None
         is_bare = is_bare or _IN_NUMBER.match(text, found.start() - 1)

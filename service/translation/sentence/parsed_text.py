@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Union
 
 import msgspec
 
 from model.text.spans import Span
 from service.translation.language.line_marks import line_sign
-from service.translation.language.segmentation import Piece, is_spaced, spaced_gap
-from service.translation.language.widths import in_half_width
+from service.translation.language.segmentation import Piece, begins_close, is_spaced, spaced_gap
+from service.translation.language.widths import in_half_width, narrowed
 from service.translation.markup.coded_text import TextPart, plain_text
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
@@ -147,10 +147,11 @@ def are_numbers(before: str, after: str) -> bool:
 
 
 class FlowCutter:
-    """Turns the parts of a text into items, for one pair of languages."""
+    """Turns the parts of a text into items, for one pair of languages. `keep`: the strings that are
+    kept as they are written."""
 
-    def __init__(self, source: str, target: str, cut: Cut) -> None:
-        self._source, self._target, self._cut = source, target, cut
+    def __init__(self, source: str, target: str, cut: Cut, keep: Collection[str] = ()) -> None:
+        self._source, self._target, self._cut, self._keep = source, target, cut, keep
         self._is_target_spaced = is_spaced(target)
         self._is_spaced_otherwise = self._is_target_spaced != is_spaced(source)
 
@@ -163,6 +164,8 @@ class FlowCutter:
                 yield part
 
     def _flow_items(self, flow: Flow) -> Iterator[Item]:
+        if self._is_spaced_otherwise and self._is_target_spaced:
+            flow = flow.with_kept(self._narrow)
         is_in_caps = is_in_capitals(flow.text)
         position = num_tags = 0
         for place in self._places(flow, is_in_caps):
@@ -174,6 +177,10 @@ class FlowCutter:
             yield self._sentence(flow, place, flow.tags[first:last], is_in_caps)
             position, num_tags = end, max(first, last)
         yield from self._gap(flow, position, len(flow.text), flow.tags[num_tags:])
+
+    def _narrow(self, kept: str) -> str:
+        """A kept string in signs of half the width, unless it was named."""
+        return kept if kept in self._keep else narrowed(kept)
 
     def _places(self, flow: Flow, is_in_caps: bool) -> Iterator[_Place]:
         """Where the sentences are. One with a sign inside is cut once more with the sign's mark,
@@ -194,7 +201,7 @@ class FlowCutter:
         kept string keeps its space."""
         text = flow.text[start:end]
         is_beside_kept = MARK in flow.text[max(0, start - 1) : start] + flow.text[end : end + 1]
-        is_between = is_between or (start > 0 and text[:1].isalnum())
+        is_between = is_between or (start > 0 and begins_close(text))
         is_as_written = (
             not is_between or (text and is_beside_kept) or _parts_numbers(flow, start, end)
         )

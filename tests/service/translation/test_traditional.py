@@ -211,6 +211,29 @@ def test_a_language_with_spaces_numbers_lists_otherwise(
             assert "|".join(document.gaps) == tags.format(gaps)
 
 
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("【公告】【一】今晚维护【京东】", "[|] [|] | [|]"),
+        ("他来了。（1）\n她走了。(完了)\n好。[1]", "| (1)\n| (|)\n|[1]"),
+        ("👍！！加油～～\n！😀？好", "👍!! |~~\n!😀? |"),
+        ("他来了。￥￥\n３＋５＝Ａ％", "|¥¥\n3+5=A%"),
+    ],
+)
+def test_between_english_sentences_no_sign_is_of_full_width_and_no_bracket_is_glued(
+    text: str, english: str
+) -> None:
+    for target in ("en", "ja"):
+        work = ModelJob(TranslationJob([text], "zh", target), [text], [0], "zh", target, OPTIONS)
+        (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
+        sentences = [*(sentence.read() for sentence in document.sentences), ""]
+        if target == "en":
+            assert "|".join(document.gaps) == english
+        else:
+            pairs = zip(document.gaps, sentences, strict=True)
+            assert "".join(part for pair in pairs for part in pair) == text
+
+
 def test_chinese_words_stay_on_their_way_into_chinese() -> None:
     text, pair = "My friend 王伟 lives in 上海.", ("en", "zh")
     work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
