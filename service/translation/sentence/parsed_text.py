@@ -13,7 +13,7 @@ import msgspec
 from model.text.spans import Span
 from service.translation.language.line_marks import line_sign
 from service.translation.language.segmentation import Piece, begins_close, is_spaced, spaced_gap
-from service.translation.language.widths import in_half_width, narrowed
+from service.translation.language.widths import in_half_width, narrowed, with_narrow_brackets
 from service.translation.markup.coded_text import TextPart, plain_text
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
@@ -154,6 +154,7 @@ class FlowCutter:
         self._source, self._target, self._cut, self._keep = source, target, cut, keep
         self._is_target_spaced = is_spaced(target)
         self._is_spaced_otherwise = self._is_target_spaced != is_spaced(source)
+        self._narrows = self._is_target_spaced and self._is_spaced_otherwise
 
     def items(self, parts: Iterable[TextPart | Flow]) -> Iterator[Item]:
         """Strings and codes stay; flows become sentences and what is between them."""
@@ -164,7 +165,7 @@ class FlowCutter:
                 yield part
 
     def _flow_items(self, flow: Flow) -> Iterator[Item]:
-        if self._is_spaced_otherwise and self._is_target_spaced:
+        if self._narrows:
             flow = flow.with_kept(self._narrow)
         is_in_caps = is_in_capitals(flow.text)
         position = num_tags = 0
@@ -238,7 +239,7 @@ class FlowCutter:
         found: dict[int, Iterable[Item]] = {
             offset: self.items(kept.parts) for offset, kept in flow.filled_between(*span)
         }
-        if self._is_spaced_otherwise and self._is_target_spaced:
+        if self._narrows:
             found |= {offset: [mark] for offset, mark in usual_marks(flow.text, *span)}
         amounts = usual_amounts(flow, span, (self._source, self._target))
         found |= {offset: [mark] for offset, mark in amounts}
@@ -253,6 +254,8 @@ class FlowCutter:
     ) -> Sentence:
         span = Span(place.start, place.end)
         text = in_half_width(flow.text[span.start : span.end])
+        if self._narrows:
+            text = with_narrow_brackets(text)
         kept = flow.kept_between(*span)
         return Sentence(
             text,

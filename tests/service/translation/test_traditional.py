@@ -234,6 +234,22 @@ def test_between_english_sentences_no_sign_is_of_full_width_and_no_bracket_is_gl
             assert "".join(part for pair in pairs for part in pair) == text
 
 
+@pytest.mark.parametrize("brackets", ["【】", "［］", "[]"])
+@pytest.mark.parametrize(("target", "read"), [("en", "[]"), ("ja", None)])
+def test_brackets_within_a_sentence_go_in_as_networks_know_them(
+    brackets: str, target: str, read: str | None
+) -> None:
+    text = "点击{0}开始{1}菜单，选择<b>{0}设置{1}</b>。"
+    written = text.format(*brackets)
+    job = TranslationJob([written], "zh", target, format="html")
+    work = ModelJob(job, [written], [0], "zh", target, OPTIONS)
+    (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
+    (sentence,) = document.sentences
+    without_tags = text.replace("<b>", "").replace("</b>", "")
+    assert sentence.text == without_tags.format(*(read or brackets))
+    assert [tag.offset for tag in sentence.tags] == [11, 15]
+
+
 def test_chinese_words_stay_on_their_way_into_chinese() -> None:
     text, pair = "My friend 王伟 lives in 上海.", ("en", "zh")
     work = ModelJob(TranslationJob([text], *pair), [text], [0], *pair, OPTIONS)
