@@ -32,7 +32,7 @@ _ABBREVIATIONS = {
         Lt\.Cdr Mgr Ms Phys approx appt attn avg chap dept eqs? est excl figs? govt incl max misc
         refs? resp vols? al LLC pct pcs qty ch eds? ext hrs? lbs? mins? oz secs tel temp wks yrs
         Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun
-        Apt Atty Mx Rm Ste asts ft gal lb pts qt rebs tbsp tsp yd yds
+        Apt Atty Mx Rm Ste asts ft gal lb pts qt rebs tbsp tsp yd yds \ufffc(?<=\d\s\ufffc)
         """,
     "es": r"""
         Cía Col Da Dña Drs Dª Excm[ao]s? Fr Ilm[ao]s? L[ct]?d[ao] Mons Rdos? Rev Rvdm?os? Sras Sres
@@ -70,10 +70,11 @@ _ALSO_LAST = frozenset(
         *("al", "LLC", "pct", "pcs", "qty", "ch", "eds?", "ext", "hrs?", "lbs?", "mins?", "oz"),
         *("secs", "tel", "temp", "wks", "yrs", "Jhd?t?", "Pkg", "geschl"),
         *("asts", "ft", "gal", "lb", "pts", "qt", "rebs", "tbsp", "tsp", "yd", "yds"),
+        r"\ufffc(?<=\d\s\ufffc)",
         *("Mon", "Tue", "Tues", "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun"),
     }
 )
-"""Names and those that often end a sentence: they do not before small letters and digits."""
+"""Names, kept units and those that often end a sentence: not before small letters and digits."""
 _ORDINAL_LANGUAGES = frozenset(
     {
         *("bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lt", "lv", "nb", "nn", "no"),

@@ -237,6 +237,8 @@ _MONTHS = {"Jänner": "Januar", "Feber": "Februar"}
 _MONTH = regex.compile(r"\b(?:Jänner|Feber)\b")
 """Of Austria."""
 _DASH = regex.compile(r"(?<=\p{L}{2})—(?=\p{L})")
+_POINT_WITHIN = regex.compile(r"(?<=(?<!\p{L})(?:\p{L}{2,4}|⟦\d\d?⟧))\.(?=,?\s[\p{Ll}\d⟦])")
+"""That of an abbreviation: networks write 。 for it in Chinese."""
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
 _POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;)\]])|(?=\.\W*+$))"
 _LABEL_END = regex.compile(r"\.\Z(?<=^[\p{Ll}\p{N}⟦][^!?\n]{0,40}.)")
@@ -325,10 +327,19 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
             same = own.get(word) or own.get(word[0].lower() + word[1:])
             if (same or word) != one.group():
                 (numbers if same else found).append(Replacement(*one.span(), same or word))
+        if target == "zh":
+            numbers += _points(text, found)
     if not (found or numbers):
         return None
     ends_label = any(_LABEL_END.match(text, one.end) for one in found + numbers)
     return dataclasses.replace(spell(text, found, numbers), _ends_label=ends_label)
+
+
+def _points(text: str, found: Sequence[Replacement]) -> Iterator[Replacement]:
+    """The points within an English sentence that are in nothing that was found: to leave out."""
+    places = {place for start, end, _ in found for place in range(start, end)}
+    points = (one.span() for one in _POINT_WITHIN.finditer(text))
+    return (Replacement(*span, "") for span in points if span[0] not in places)
 
 
 def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:

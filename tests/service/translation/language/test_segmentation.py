@@ -220,7 +220,7 @@ def test_what_looks_like_a_head_stays_in_its_sentence(sentence: str) -> None:
         *("en|See misc. items below.", "en|It takes max. 5 or approx. 6.", "en|Ms. Bo left."),
         *("en|We met at 3 p.m. ET.", "en|It is at 8 P.M. GMT on Friday.", "en|At 9 a.m. Monday."),
         *("de|Nach Abs. 1 Satz 2.", "de|Das Haus, Bj. 1998, ist alt.", "en|Live in Apt. 4B here."),
-        *("en|At 3 p.m. Eastern time.", "en|It is 5 a.m. UTC."),
+        *("en|Add 8 \ufffc. of it.", "en|At 3 p.m. Eastern time.", "en|It is 5 a.m. UTC."),
         *("da|I det 19. århundrede.", "es|Aprox. 5 min.", "nl|Mevr. Bo is er.", "hu|Kb. 5 perc."),
         *('zh|"这是对的。"他说。', "zh|“你是谁？”她问。", "zh|「你是誰？」她問。"),
         *(

@@ -199,6 +199,17 @@ def test_what_the_target_writes_itself_goes_in_so(
     assert stage is None or is_looked_at(text, pair[0])
 
 
+@pytest.mark.parametrize("short", ["oz", "Inc", "Ave", "Corp", "⟦0⟧"])
+def test_no_point_within_an_english_sentence_goes_into_chinese(short: str) -> None:
+    text = f"The {short}. is 8 {short}. 7, that {short}., of course, is {short}."
+    stage = enter_abbreviations(text, "en", "zh")
+    assert stage is not None
+    assert stage.text == f"The {short} is 8 {short} 7, that {short}, of course, is {short}."
+    assert stage.leave(Draft(stage.text)).text == text
+    assert is_looked_at(text, "en")
+    assert enter_abbreviations(text, "en", "de") is None
+
+
 @pytest.mark.parametrize(
     ("text", "copy", "written"),
     [
