@@ -76,7 +76,7 @@ USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、){_USUAL_HAN}++(?:[，、]{_USUAL_H
 one at the end. For them, one look answers what `_is_bare_sentence` asks."""
 ODD_NUMERAL = re.compile(
     "[一二三四五六七八九十〇两][成战年十百千世折点时克升瓦伏]|[一二三四五六七八两][二三四五六七八九]"
-    "|[一二三四五六七八九十两〇百千亿][多余]|[十百千亿]几|[几数][百千]?亿|块[二三四五六七八九]|[以为][一二三四五六七八九零]比"
+    "|[一二三四五六七八九十两〇百千亿][多余]|[十百千亿]几|[几数][百千]?亿|块[二三四五六七八九]|第十[一二三四五六七八九]|[以为][一二三四五六七八九零]比"
 )
 """In usual Chinese sentences, what may be of a number that goes in otherwise."""
 

@@ -26,6 +26,7 @@ from service.translation.sentence.numbers.kitchen_units import find_kitchen_unit
 from service.translation.sentence.numbers.scaled import find_scaled
 from service.translation.sentence.numbers.swiss_amounts import find_swiss_amounts
 from service.translation.sentence.numbers.weekdays import DAYS, find_days
+from service.translation.sentence.ordinals import find_ordinals
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
@@ -312,6 +313,7 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
     if language == "zh":
         numbers = [*_numbers(text, language, target), *find_chinese_numbers(text)]
         numbers += find_chinese_units(text)
+        numbers += find_ordinals(text) if target == "en" else ()
         return spell(text, [], numbers) if numbers else None
     known = _abbreviations(language)
     if known is None:

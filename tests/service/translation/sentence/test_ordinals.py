@@ -1,4 +1,4 @@
-"""English ordinals leave with the ending of their number."""
+"""English ordinals leave with the ending of their number, and Chinese ones go in as such."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from num2words import num2words
 
+from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.ordinals import enter_ordinals
+from tests.service.translation.sentence.test_abbreviations import is_looked_at
 from tests.service.translation.sentence.test_stages import to_itself
 
 
@@ -27,3 +29,25 @@ def test_ordinals_are_of_german_and_chinese_sentences() -> None:
         ("", ("en", "en")),
     ]:
         assert enter_ordinals(text, pair) is None
+
+
+@given(st.integers(11, 199), st.sampled_from("届次个名位任本代"), st.booleans())
+def test_a_chinese_ordinal_goes_in_as_an_english_one(
+    number: int, counted: str, is_in_digits: bool
+) -> None:
+    digits = ("", *"一二三四五六七八九")
+    hundreds, tens, ones = number // 100, number // 10 % 10, number % 10
+    ten = f"{digits[tens]}十" if tens else "零" if ones else ""
+    words = f"{digits[hundreds]}百{ten}" if hundreds else f"{digits[tens] if tens > 1 else ''}十"
+    text = f"第{number if is_in_digits else words + digits[ones]}{counted}冠军"
+    stage = enter_abbreviations(text, "zh", "en")
+    assert stage is not None
+    unit = counted if counted == "代" else ""
+    assert stage.text == f"{num2words(number, to='ordinal_num')}{unit}冠军"
+    assert is_looked_at(text, "zh")
+
+
+def test_months_laws_and_what_networks_know_are_no_chinese_ordinals() -> None:
+    for text in ("第2个月", "第3条", "第一次", "第十名", "第3季度", "第5页"):
+        assert enter_abbreviations(text, "zh", "en") is None
+    assert enter_abbreviations("第3次", "zh", "de") is None
