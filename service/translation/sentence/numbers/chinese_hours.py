@@ -27,6 +27,7 @@ _TIMES = regex.compile(
 )
 """A time, or two."""
 _MAYBE = re.compile("[点时:：]")
+_HALF = 12
 _UNKNOWN = frozenset("早晚")
 _EARLY = frozenset({"凌晨", "清晨"})
 """Networks know 早上八点 within a sentence."""
@@ -55,13 +56,16 @@ def _sides(found: regex.Match[str]) -> tuple[str, ...]:
 
 
 def _is_better_in_digits(found: regex.Match[str]) -> bool:
-    """Times with minutes, those from one part of the day to another, and of a part of the day
-    behind a date; of those in words, the ones with 时 and of the morning."""
+    """Times with minutes, those from one part of the day to another, with an hour after twelve,
+    and of a part of the day behind a date; those in words with 时 and of the morning."""
     sides = _sides(found)
     if found["part"] and found["sign"] and _DATE.search(found.string, 0, found.start()):
         return True
     is_in_words = not all(found[f"{side}hour"].isdecimal() for side in sides)
-    is_odd = "时" in {found[f"{side}sign"] for side in sides}
+    is_odd = any(
+        found[f"{side}sign"] == "时" or numeral_value(found[f"{side}hour"]) > _HALF
+        for side in sides
+    )
     is_of_morning = is_in_words and found["part"] in MORNING
     if len(sides) > 1 and (is_odd or is_of_morning or (found["part"] and found["to_part"])):
         return True
@@ -73,6 +77,8 @@ def _is_better_in_digits(found: regex.Match[str]) -> bool:
 
 def _loses_part(found: regex.Match[str]) -> bool:
     """Whether the digits tell the part of the day, or networks do not know it."""
+    if found["part"] is None:
+        return False
     is_late = _hour(found, "") != numeral_value(found["hour"])
     has_minutes = found["minute"] or found["to_minute"]
     return is_late or found["part"] in _UNKNOWN or not (found["to_hour"] is None or has_minutes)

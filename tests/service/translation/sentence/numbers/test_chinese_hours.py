@@ -41,6 +41,16 @@ def test_a_time_with_minutes_is_the_same_in_every_spelling(hour: int) -> None:
             assert unmatched(find_numbers(entered(time, "zh") or ""), numbers) == ([], [])
 
 
+@pytest.mark.parametrize("sign", "至到-–～")
+def test_hours_after_twelve_go_in_with_minutes(sign: str) -> None:
+    for first, last in itertools.product((6, 9, 11, 13, 20), (8, 12, 15, 17, 22)):
+        read = entered(f"每天{first}点{sign}{last}点营业", "zh")
+        if max(first, last) > 12:
+            assert read == f"每天{first}:00-{last}:00营业"
+        else:
+            assert ":00" not in (read or "")
+
+
 @pytest.mark.parametrize("part", ["凌晨", "早上", "上午", "清晨"])
 def test_the_morning_stays_the_morning(part: str) -> None:
     for hour in range(1, 13):
