@@ -15,6 +15,8 @@ from service.translation.language import chinese
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
+_QUOTATION_MARKS = str.maketrans("“”", "「」")
+"""Of simplified Chinese, and of traditional."""
 _HAN = regex.compile(r"\p{Han}+")
 _CONTEXT = 4
 """Characters beside a word that may be in pieces with it."""
@@ -35,7 +37,9 @@ class Script:
         """The translation in the target's characters; what it copies is as the source writes it."""
         copies = [] if self._is_traditional else [*self._copies(draft.text)]
         copied = Replaced(draft.text, copies)
-        text = chinese.to_traditional(copied.text) if self._is_traditional else copied.text
+        text = copied.text
+        if self._is_traditional:
+            text = chinese.to_traditional(text).translate(_QUOTATION_MARKS)
         return draft.replaced(copied, self._places)._replace(text=text)
 
     def _copies(self, target: str) -> Iterator[Replacement]:

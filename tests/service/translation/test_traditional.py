@@ -49,6 +49,17 @@ def test_what_enters_leaves_as_it_was_written(text: str) -> None:
         assert stage.leave(Draft(stage.text, links)) == Draft(text, links)
 
 
+@pytest.mark.parametrize("text", ['He said "Yes" to us.', "He said “Yes” to us.", "Yes: „good“"])
+def test_quotation_marks_are_those_of_the_script(text: str) -> None:
+    for is_wanted, marks in ((False, "“”"), (True, "「」")):
+        job = TranslationJob([text], "en", "zh")
+        work = ModelJob(job, [text], [0], "en", "zh", OPTIONS, is_traditional=is_wanted)
+        _, (entry,) = Preparation(TOKENIZER, LIMITS, work).prepare()
+        left = leave(entry.stages, Draft("他说“是”。"))
+        assert left is not None
+        assert "".join(char for char in left.text if char in "“”「」") == marks
+
+
 def num_pieces(text: str) -> int:
     return len(TOKENIZER.encode_source(text, "en"))
 
