@@ -15,6 +15,7 @@ import regex
 
 from model.text.spans import Span
 from service.translation.language.segmentation import is_spaced
+from service.translation.language.short_texts import ShortTexts
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
@@ -29,6 +30,10 @@ _RUN = regex.compile(
 
 _WRITTEN = regex.compile(r"(?P<mark>(?<=\p{L})[.,:;!?])?(?<![\p{L}\p{N}_])(?P<word>\p{Latin}{2,}+)")
 _PART = regex.compile(r"(?<![\p{Latin}\p{N}_.'’-])\p{Latin}{2,}+(?![\p{N}_.])")
+_ACRONYM = regex.compile(
+    r"(?<![\p{L}\p{N}_.'’&/-]|\d\s)(?![IVXLC]++\b)\p{Lu}{2,6}+(?![\p{L}\p{N}_&/]|[.'’-]\p{L})"
+)
+"""No Roman numeral and no unit."""
 _HEAD = regex.compile(r"\p{Latin}*\p{Ll}\Z")
 
 
@@ -100,13 +105,22 @@ def lost_latin(text: str, translation: str) -> int:
 
 def torn_latin(text: str, translation: str) -> list[Span]:
     """The names of a text of which a translation into a script without spaces has a part only,
-    without the first letters."""
+    without the first letters, and the acronyms that it lacks if they are no words."""
     found = _PART.findall(translation) if LATIN.search(translation) else ()
     parts = {part.casefold() for part in found}
     words = [*_PART.finditer(text)] if parts else []
     parts -= {word[0].casefold() for word in words}
-    return [
+    names = (
         Span(*word.span())
         for word in words
         if word[0][0].isupper() and any(part in word[0][1:].casefold() for part in parts)
-    ]
+    )
+    return sorted({*names, *_lost_acronyms(text, translation.casefold())})
+
+
+def _lost_acronyms(text: str, translation: str) -> Iterator[Span]:
+    """Those that a translation in small letters lacks."""
+    for found in _ACRONYM.finditer(text):
+        small = found[0].casefold()
+        if small not in translation and not ShortTexts.load().frequency(small, "en"):
+            yield Span(*found.span())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from model.text.spans import Span
 from service.translation.sentence.latin import (
     enter_latin,
     find_latin,
@@ -74,3 +75,14 @@ def test_a_name_without_its_first_letters_is_torn(name: str) -> None:
         assert torn_latin(text, f"然后{whole}遇见") == []
     pairs = [("en", "zh"), ("en", "de"), ("zh", "en")]
     assert [tears_latin(*pair) for pair in pairs] == [True, False, False]
+
+
+@pytest.mark.parametrize("acronym", ["EU", "OPEC", "ISBN", "FYI", "UFO", "CEO"])
+def test_an_acronym_is_lost_on_its_way_into_chinese_unless_it_is_a_word(acronym: str) -> None:
+    text = f"The {acronym} of 1990 is here, in World War II, and IT IS a {acronym}."
+    places = [place for place in range(len(text)) if text.startswith(acronym, place)]
+    for translation, is_lost in ((f"{acronym.lower()}在这里。", False), ("在这里。", True)):
+        spans = [Span(place, place + len(acronym)) for place in places]
+        assert torn_latin(text, translation) == (spans if is_lost else [])
+    for other in (f"5 {acronym}", f"{acronym}-x", f"x/{acronym}", f"{acronym}s", "VERY", "VIII"):
+        assert torn_latin(f"It is {other} now", "在这里。") == []
