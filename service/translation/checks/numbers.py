@@ -34,8 +34,9 @@ _IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
 _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")
 _HEAD = regex.compile(r"\d+(?:\D\d{2,3})*+")
 """What stands before a decimal mark, in Western or Indian groups: 3.5,000 is no number."""
-_WITH_ZERO = regex.compile(r"[1-9](?:\d{0,2}+|\d*+\D.*)\D\d\d0")
-"""1.500 is not 1.5: networks write 250,000 for 250.00. But 10500.000 is 10,500."""
+_WITH_ZERO = regex.compile(r"[1-9](?:(?:\d{0,2}+|\d*+\D.*)\D\d\d0|\d{3,}+,000)")
+"""1.500 is not 1.5: networks write 250,000 for 250.00, and 3500,000 for 3500. But 10500.000 is
+10,500."""
 _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
     r"(?=\d)(?:\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+(?!\d)"

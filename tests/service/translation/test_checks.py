@@ -236,6 +236,14 @@ def test_a_zero_behind_two_decimals_makes_another_number(
     assert unmatched(find_numbers(source), find_numbers(target)) != ([], [])
 
 
+@given(st.integers(1000, 10**7))
+def test_three_zeros_behind_a_comma_make_another_number(whole: int) -> None:
+    """3500 is no 3500,000, but 3500.000."""
+    numbers = find_numbers(str(whole))
+    assert unmatched(numbers, find_numbers(f"{whole},000")) != ([], [])
+    assert unmatched(numbers, find_numbers(f"{whole}.000")) == ([], [])
+
+
 HALVES = {
     "zh": (("早上{}点", "上午{}:30", "凌晨{}时"), ("下午{}点", "晚上{}：30", "{late}:30")),
     "en": (("{} a.m.", "{}:30 in the morning"), ("{} p.m.", "{}:30 pm", "{late}:30")),
