@@ -24,6 +24,7 @@ from service.translation.checks.numbers import has_minus, with_known_digits
 from service.translation.checks.spelled_out import find_spelled_out
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
 from service.translation.markup.flow import MARK
+from service.translation.sentence.numbers.chinese_numbers import find_discounts
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
 from service.translation.sentence.numbers.scaled import find_scaled
@@ -132,6 +133,7 @@ _UNITS_WITHIN = {
     }
 }
 """By target, words for what stands inside a Chinese number, as in 三岁半 and 3块5."""
+_DISCOUNTS = {"en": "{} off", "de": "{} Rabatt"}
 _UNITS = "个年天斤公里小时倍岁米元"
 _DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
@@ -154,6 +156,7 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
     hours = find_hours(text, source)
     yield (Replacement(one.start, one.end, one.written.strip()) for one in hours)
     if other is not None and source != target:
+        yield _discounts(text, source, target)
         yield _halves(text, source, target)
         yield _swiss(text, source, target)
         yield _spelled_out(text, source, target)
@@ -178,6 +181,11 @@ def _mixed(text: str, source: str, target: str) -> Iterator[Replacement]:
         digits = _TO.sub("–", digits)
         numbers = [*_find_numbers(digits, source, target)]
         yield Replacement(start, end, Replaced(digits, numbers).text)
+
+
+def _discounts(text: str, source: str, target: str) -> Iterator[Replacement]:
+    for start, end, percent in find_discounts(text) if source == "zh" else ():
+        yield Replacement(start, end, _DISCOUNTS.get(target, "{}").format(percent))
 
 
 def _halves(text: str, source: str, target: str) -> Iterator[Replacement]:

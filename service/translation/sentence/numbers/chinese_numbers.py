@@ -24,6 +24,12 @@ _LONG_PARTS = {"早": "早上", "晚": "晚上", "今早": "今天早上", "明�
 """Parts of the day as networks know them before an hour."""
 _MONTHS = 12
 _HUNDRED, _PARTS_OF_PERCENT = 100, (1000, 10_000)
+_DISCOUNT = regex.compile(
+    rf"打?\s?(?<![\d.,第点{DIGITS}十百千])"
+    rf"(?:(?P<number>(?!10)[1-9][0-9]?(?:\.[0-9])?)|(?P<digit>[{DIGITS}])(?:点?(?P<digit>[{DIGITS}]))?)\s?折"
+    r"(?:优惠|扣)?(?=$|[\s，。；！？、,;!?)）起价后的促出特卖销])"
+)
+"""Of the words that begin with 折, some follow a number: 三折伞."""
 _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 
 
@@ -41,15 +47,25 @@ def find_chinese_numbers(text: str) -> Iterator[Replacement]:
                 yield Replacement(*found.span(), new)
 
 
+def find_discounts(text: str) -> Iterator[tuple[int, int, str]]:
+    """The place of each price in tenths, such as 8折, and how many percent are off, as 20%."""
+    for found in _DISCOUNT.finditer(text) if "折" in text else ():
+        yield *found.span(), _percent_off(found)
+
+
 def _below_zero(found: regex.Match[str]) -> str:
     value = chinese_value(found["digit"]) if found["digit"] else ""
     return found.group() if value is None else f" -{value}"
 
 
 def _discount(found: regex.Match[str]) -> str:
+    return f"{_percent_off(found)}折扣"
+
+
+def _percent_off(found: regex.Match[str]) -> str:
     digits = "".join(str(chinese_value(one)) for one in found.captures("digit"))
     paid = float(found["number"] or digits)
-    return f"{round(100 - (10 * paid if paid < 10 else paid), 1):g}%折扣"
+    return f"{round(100 - (10 * paid if paid < 10 else paid), 1):g}%"
 
 
 def _clock(found: regex.Match[str]) -> str:
@@ -120,14 +136,7 @@ def _hyphen(_: regex.Match[str]) -> str:
 
 _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...] = (
     (regex.compile(rf"零下\s?(?:(?=\d)|(?P<digit>[{DIGITS}十]{{1,3}})(?=度|摄))"), _below_zero),
-    (  # of the words that begin with 折, some follow a number: 三折伞
-        regex.compile(
-            rf"打?\s?(?<![\d.,第点{DIGITS}十百千])"
-            rf"(?:(?P<number>(?!10)[1-9][0-9]?(?:\.[0-9])?)|(?P<digit>[{DIGITS}])(?:点?(?P<digit>[{DIGITS}]))?)\s?折"
-            r"(?:优惠|扣)?(?=$|[\s，。；！？、,;!?)）起价后的促出特卖销])"
-        ),
-        _discount,
-    ),
+    (_DISCOUNT, _discount),
     (
         regex.compile(
             r"(?<![\d.点])(?:(?P<part>\d{1,3}个?小时)(?P<part>\d{1,2}分钟?)|(?P<part>\d{1,3}分钟?)(?=\d))"

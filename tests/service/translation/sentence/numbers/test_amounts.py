@@ -73,3 +73,14 @@ def test_amounts_share_nothing_and_every_number_has_a_value(
     lost, added = unmatched(find_numbers(source), find_numbers(target))
     assert all(one in source for one in lost)
     assert all(one in target for one in added)
+
+
+@given(st.integers(1, 9), st.sampled_from(["", "打"]), st.sampled_from(["", "优惠"]), st.booleans())
+def test_a_chinese_discount_is_carried_as_what_is_off(
+    tenths: int, before: str, after: str, is_in_words: bool
+) -> None:
+    """Networks make 5 % off of a carried 5 before 折."""
+    digit = "一二三四五六七八九"[tenths - 1] if is_in_words else str(tenths)
+    for target, off in (("en", "% off"), ("de", "% Rabatt"), ("fr", "%")):
+        (amount,) = find_amounts(f"全场{before}{digit}折{after}。", "zh", target)
+        assert amount == (2, 4 + len(before + after), f"{100 - 10 * tenths}{off}")
