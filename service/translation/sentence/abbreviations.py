@@ -21,6 +21,7 @@ from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.numbers.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.numbers.chinese_units import find_chinese_units
 from service.translation.sentence.numbers.durations import find_durations
+from service.translation.sentence.numbers.eras import find_eras
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
 from service.translation.sentence.numbers.scaled import find_scaled
@@ -313,7 +314,8 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
     if language == "zh":
         numbers = [*_numbers(text, language, target), *find_chinese_numbers(text)]
         numbers += find_chinese_units(text)
-        numbers += find_ordinals(text) if target == "en" else ()
+        if target == "en":
+            numbers += (*find_ordinals(text), *find_eras(text))
         return spell(text, [], numbers) if numbers else None
     known = _abbreviations(language)
     if known is None:

@@ -1,0 +1,24 @@
+"""Chinese years with their era as English ones: networks lose that 公元前221年 is 221 BC, and make
+618 years of 公元618年."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from service.translation.checks.number_words import numeral_value
+from service.translation.sentence.replaced import Replacement
+
+_ERA = regex.compile(
+    r"公元(?P<is_before>前)?\s?(?P<year>[0-9]{1,4}|[一二三四五六七八九十百千零〇]{1,8})\s?年"
+    r"(?!代|\s?[A-Za-z0-9]|[一二三四五六七八九十]{1,3}月)"
+)
+
+
+def find_eras(text: str) -> Iterator[Replacement]:
+    """Those of a text, as 221 BC and AD 618, but of no date with a month."""
+    for found in _ERA.finditer(text) if "公元" in text else ():
+        if year := numeral_value(found["year"]):
+            new = f"AD {year}" if found["is_before"] is None else f"{year} BC"
+            yield Replacement(*found.span(), new)
