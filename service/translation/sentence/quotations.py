@@ -38,7 +38,12 @@ class Quotations:
     def leave(self, draft: Draft) -> Draft:
         """The translation. If it has as many marks, but French ones or not in pairs, they are the
         usual ones. The last one is added if only that is missing, and one that is doubled is taken
-        out; those that a kept string lost are added."""
+        out, and so are spaces within a quotation; those that a kept string lost are added."""
+        marked = self._marked(draft)
+        spaces = [] if any(_spaces(self.text)) else [*_spaces(marked.text)]
+        return marked.replaced(Replaced(marked.text, spaces)) if spaces else marked
+
+    def _marked(self, draft: Draft) -> Draft:
         marks = [*QUOTATION_MARK.finditer(draft.text)]
         if len(marks) < self._count and (lost := [*self._of_kept(draft)]):
             return draft.replaced(Replaced(draft.text, lost))
@@ -68,6 +73,19 @@ class Quotations:
             return draft
         place = closing_place(self.text[end.start() - 1 : end.start()], draft.text)
         return draft.replaced(Replaced(draft.text, [Replacement(place, place, last)]))
+
+
+def _spaces(text: str) -> Iterator[Replacement]:
+    """Each space behind the first of two marks, and before the second."""
+    marks = [*QUOTATION_MARK.finditer(text)]
+    if not _are_paired("".join(mark[0] for mark in marks)):
+        return
+    for first, last in zip(marks[::2], marks[1::2], strict=True):
+        inner = text[first.end() : last.start()]
+        if inner.strip() and inner.startswith(" "):
+            yield Replacement(first.end(), first.end() + 1, "")
+        if inner.strip() and inner.endswith(" "):
+            yield Replacement(last.start() - 1, last.start(), "")
 
 
 def _without_double(draft: Draft, marks: Sequence[regex.Match[str]]) -> Draft | None:

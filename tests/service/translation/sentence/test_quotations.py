@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.translation.markup.flow import MARK
 from service.translation.sentence.quotations import enter_quotations
@@ -75,3 +77,14 @@ def test_a_kept_string_with_straight_marks_has_straight_ones() -> None:
     stage = enter_quotations(f'Löschen Sie "{MARK}"?', "en")
     assert stage is not None
     assert stage.leave(Draft(f"Delete {MARK}?", order=[0])).text == f'Delete "{MARK}"?'
+
+
+@given(st.sampled_from(["“”", '""']), st.sampled_from(["", " "]), st.sampled_from(["", " "]))
+def test_no_space_is_inside_a_quotation_unless_the_source_has_one(
+    marks: str, before: str, after: str
+) -> None:
+    first, last = marks
+    spaced = f"He said, {first}{before}Stop{after}{last} and {first}{before}go.{after}{last}"
+    bare = f"He said, {first}Stop{last} and {first}go.{last}"
+    assert left("他说“停”和“走。”", spaced, "en") == bare
+    assert left("他说“停 ”和“走。”", spaced, "en") == spaced
