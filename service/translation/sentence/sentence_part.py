@@ -60,7 +60,8 @@ class SentencePart:
         return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
-        pause = None if self.begins else _FIRST_PAUSE.match(translation)
+        is_own = self.begins or _FIRST_PAUSE.match(self.text)
+        pause = None if is_own else _FIRST_PAUSE.match(translation)
         if pause:
             yield Replacement(*pause.span(), "")
         word = None if self.begins else _FIRST_WORD.match(translation)

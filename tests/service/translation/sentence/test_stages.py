@@ -198,6 +198,7 @@ def test_no_word_is_linked_to_what_was_left_out(text: str, end: str, pair: tuple
 
 
 @settings(deadline=None)
+@example(";Q ", 0, False, ("en", "de"))
 @given(TEXTS, st.sampled_from([0, 16]), st.booleans(), PAIRS)
 def test_what_enters_leaves_as_it_was(
     text: str, reserved: int, has_terms: bool, pair: tuple[str, str]
