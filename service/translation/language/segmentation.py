@@ -21,7 +21,7 @@ from service.translation.language.splitting import CountTokens, split_to_fit
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
 _SEPARATOR = r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+|\s{3,}"
 BAR = (
-    r"[|\uff5c](?:(?!\S)(?<!(?:\S|[(\[{]\s?[^()\[\]{}\s]{0,20}\s)[|\uff5c])"
+    r"\uff5c|\|(?:(?!\S)(?<!(?:\S|[(\[{]\s?[^()\[\]{}\s]{0,20}\s)\|)"
     r"|(?=[\p{Lu}{\[%:\ufffc][^|\n]*\s)(?<=\s[^|\n]{0,200}[\w.!?)}]\|)"
     r"|(?<=\s(?P<form>\p{Ll}{3,40})\|)(?=\p{Ll}[^|\n]{0,200}\s(?P=form)))"
 )
@@ -61,7 +61,7 @@ _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?|[a-hA-HivxIVX]\.")
 """Of an entry of a list: networks take iii. and I. for words."""
 _PAUSE = regex.compile(r"\s*+[,;，、；]")
-_CLOSE = regex.compile(r"[-–—\p{L}\p{N}]|(?!\[[\d^])[\p{Ps}\p{Pi}]")
+_CLOSE = regex.compile(r"[-–—｜\p{L}\p{N}]|(?!\[[\d^])[\p{Ps}\p{Pi}]")
 _WINDOW_CHARACTERS = 2000
 _BEGINNING = "So."
 """A sentence of any language, to follow a full stop."""
@@ -80,7 +80,7 @@ class Piece:
 
 def begins_close(gap: str) -> bool:
     """Whether the text behind a sentence begins with what Chinese writes without a space before it:
-    a dash, a bracket, or a letter or digit, but no number of a note, as in [1]."""
+    a dash, a bar, a bracket, or a letter or digit, but no number of a note, as in [1]."""
     return _CLOSE.match(gap) is not None
 
 

@@ -28,8 +28,8 @@ _MARK_WITHIN = regex.compile(
     rf"(?<=[\w%‰°℃)\]}}{MARK}])(?P<mark>[，、；：。])(?=(?P<space>\s)|[\w({MARK}]|(?P<end>\Z))"
 )
 _SIGN = regex.compile(
-    r"[！？）］】](?P<is_before>(?=[\p{L}\p{N}]))?|(?P<is_behind>(?<=[\p{L}\p{N}\p{Pe}！？]))?[（［【]"
-    r"|[０-９Ａ-Ｚａ-ｚ％＋－．／＝～]"
+    r"[！？）］】](?P<is_before>(?=[\p{L}\p{N}]))?|(?P<is_behind>(?<=\S))?｜(?P<is_before>(?=\S))?"
+    r"|(?P<is_behind>(?<=[\p{L}\p{N}\p{Pe}！？]))?[（［【]|[０-９Ａ-Ｚａ-ｚ％＋－．／＝～]"
 )
 _MAIL = regex.compile(rf"(?P<colon>[：:]\s*)?(?P<mail>{CHINESE_MAIL})\s*")
 _IN_NUMBER = regex.compile(r"\d：\d")
