@@ -25,8 +25,10 @@ _MARKS = {"，": ", ", "、": ", ", "；": "; ", "：": ": ", "。": ". "}
 _WIDE_MARKS = {narrow.strip(): wide for wide, narrow in _MARKS.items() if wide != "、"}
 _MARK_AT_END = regex.compile(r"(?<!\w)(?P<mark>[，、；：。]|[,;:](?=\s))(?P<space>\s*)\Z")
 _MARK_WITHIN = regex.compile(
-    rf"(?<=[\w%‰°℃)\]}}{MARK}])(?P<mark>[，、；：。])(?=(?P<space>\s)|[\w({MARK}]|(?P<end>\Z))"
+    rf"(?<=[\w\p{{So}}\p{{Sk}}\p{{Pe}}\ufe0f%‰°℃{MARK}])(?P<mark>[，、；：。])"
+    rf"(?=(?P<space>\s)|[\w\p{{So}}\p{{Ps}}{MARK}]|\Z)"
 )
+"""Also beside emoji."""
 _SIGN = regex.compile(
     r"[！？）］】](?P<is_before>(?=[\p{L}\p{N}]))?|(?P<is_behind>(?<=\S))?｜(?P<is_before>(?=\S))?"
     r"|(?P<is_behind>(?<=[\p{L}\p{N}\p{Pe}！？]))?[（［【]|[０-９Ａ-Ｚａ-ｚ％＋－．／＝～]"
@@ -82,7 +84,7 @@ def usual_marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         after = " " if found["is_before"] is not None else ""
         yield found.start(), f"{before}{narrowed(sign)}{after}"
     for found in _MARK_WITHIN.finditer(text, start, end):
-        is_bare = found["space"] or found["end"] is not None
+        is_bare = found["space"] or found.end() == len(text)
         is_bare = is_bare or _IN_NUMBER.match(text, found.start() - 1)
         usual = _MARKS[found["mark"]]
         yield found.start(), usual.strip() if is_bare else usual
