@@ -20,6 +20,7 @@ from service.translation.language.segmentation import has_letters
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.numbers.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.numbers.chinese_units import find_chinese_units
+from service.translation.sentence.numbers.counted import find_counted
 from service.translation.sentence.numbers.durations import find_durations
 from service.translation.sentence.numbers.eras import find_eras
 from service.translation.sentence.numbers.hours import find_hours
@@ -361,6 +362,7 @@ def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:
     yield from (Replacement(*half) for half in find_halves(text, language))
     yield from find_durations(text, language)
     yield from find_kitchen_units(text, language, target)
+    yield from find_counted(text, language, target)
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
 
 

@@ -18,7 +18,7 @@ _LATIN = re.compile(
     r"|(?:(?<=[\d⟧]\s\w\w\.)|(?<=[\d⟧]\s\w{3}\.)|(?<=[\d⟧]\s\w{4}\.)|(?<=[\d⟧]\s\w\.\w\.))\Z"
     rf"|{_JOINED}|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
     r"|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"
-    r"|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
+    r"|(?<=\d) (?:out )?of \d|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
     r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
     r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|Essl|Teel|Prise)"
     r"|(?<=\d)(?:[.,'’]\d|(?:[dhkKmMbBsw]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"

@@ -199,6 +199,17 @@ def test_what_the_target_writes_itself_goes_in_so(
     assert stage is None or is_looked_at(text, pair[0])
 
 
+@given(st.integers(1, 500), st.integers(1, 1899), st.sampled_from(["of", "out of"]))
+def test_how_many_of_all_goes_into_chinese_as_a_fraction(some: int, of: int, word: str) -> None:
+    text = f"Page {some} {word} {of}, {some}.5 {word} {of:,} stars, 3 of 2024, {some} of us"
+    stage = enter_abbreviations(text, "en", "zh")
+    assert stage is not None
+    assert stage.text == f"Page {some}/{of}, {some}.5/{of:,} stars, 3 of 2024, {some} of us"
+    assert stage.leave(Draft(stage.text)).text == text
+    assert is_looked_at(f"Page {some} {word} {of}", "en")
+    assert enter_abbreviations(text, "en", "de") is None
+
+
 @pytest.mark.parametrize("short", ["oz", "Inc", "Ave", "Corp", "⟦0⟧"])
 def test_no_point_within_an_english_sentence_goes_into_chinese(short: str) -> None:
     text = f"The {short}. is 8 {short}. 7, that {short}., of course, is {short}."
