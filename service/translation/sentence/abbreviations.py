@@ -19,6 +19,7 @@ from service.translation.language.chinese import HAN
 from service.translation.language.segmentation import has_letters
 from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.numbers.chinese_numbers import find_chinese_numbers
+from service.translation.sentence.numbers.chinese_periods import find_periods
 from service.translation.sentence.numbers.chinese_units import find_chinese_units
 from service.translation.sentence.numbers.counted import find_counted
 from service.translation.sentence.numbers.durations import find_durations
@@ -314,7 +315,7 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
     not know as they are written, of the target if that is told; None without."""
     if language == "zh":
         numbers = [*_numbers(text, language, target), *find_chinese_numbers(text)]
-        numbers += find_chinese_units(text)
+        numbers += (*find_chinese_units(text), *find_periods(text))
         if target == "en":
             numbers += (*find_ordinals(text), *find_eras(text))
         return spell(text, [], numbers) if numbers else None
