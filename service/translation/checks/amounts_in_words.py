@@ -30,6 +30,7 @@ _LARGE = (
     rf"(?:(?<=illion),?(?: and)? {_BELOW_THOUSAND} thousand)?"
     rf"(?:(?:,(?= \S++ hundred))?(?: and)? {_BELOW_THOUSAND})?"
 )
+_LEAST = {"ten": 10, "hundred": 100, "thousand": 1000}
 _SHARES = {"half": "0.5", "quarter": "0.25", "three": "0.75"}
 _SCALES: dict[str, int] = {
     word: 1000**power for power, word in enumerate(("thousand", "million", "billion"), 1)
@@ -225,6 +226,27 @@ ENGLISH = (
         _fraction,
     ),
 )
+MANY = regex.compile(
+    r"(?i)(?<![\w-])(?P<many>ten|hundred|thousand)s of (?P<scale>thousand|million|billion)s\b"
+    r"(?: of\b(?! (?:th|us\b|my\b|our\b|his\b|her\b|its\b)))?"
+)
+
+
+def value_of_many(found: regex.Match[str]) -> int:
+    """The least of hundreds of millions."""
+    return _LEAST[found["many"].lower()] * SCALES[found["scale"].lower()]
+
+
+def without_many(text: str) -> str:
+    """The text with spaces for such words, which are no single millions."""
+    return MANY.sub(lambda found: " " * len(found.group()), text) if "s of " in text else text
+
+
+def _more_than(found: regex.Match[str]) -> str:
+    more = "More" if found["many"][0].isupper() else "more"
+    return f"{more} than {in_billions(Decimal(value_of_many(found)), 'en')}"
+
+
 _AMOUNT = r"\d{1,3}(?:\.\d{1,3})?"
 ENGLISH_FOR_CHINESE = (
     Rule(
@@ -244,8 +266,10 @@ ENGLISH_FOR_CHINESE = (
         ),
         _sign,
     ),
+    Rule((" of thousands", " of millions", " of billions"), MANY, _more_than),
 )
-"""For Chinese, in which networks lose the number before a percent, and multiply one of two."""
+"""For Chinese, in which networks lose the number before a percent, multiply one of two, and make
+数百万 of hundreds of millions."""
 _GERMAN_LARGE = r"\p{L}{0,40}(?:hundert|tausend)\p{Ll}{0,40}(?<!te[nrsm]?)(?![\w-])"
 _GERMAN_SCALE = r"(?P<scale>Millionen|Milliarden|Billionen|Prozent)(?![\w-])"
 _HAS_GERMAN_SCALE = ("illi", "prozent")

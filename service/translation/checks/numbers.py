@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.amounts_in_words import without_many
 from service.translation.checks.dates import SHORT_DATE
 from service.translation.checks.dotted_times import with_colons
 from service.translation.checks.number_words import (
@@ -136,7 +137,7 @@ def find_numbers(text: str) -> Numbers:
     """The numbers of a text in digits and in words. Linear time."""
     respelled = in_digits(with_colons(with_known_digits(text)))
     text = respelled.text
-    words = list(number_words(text))
+    words = list(number_words(without_many(text)))
     certain = [_signed(text, *found, respelled.written(*found[:2])) for found in _digits(text)]
     certain += _quarters(text)
     certain += [

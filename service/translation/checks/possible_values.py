@@ -1,5 +1,5 @@
 """Values that words may have beside those of their numbers: 三成 is 30 %, 八五折 15 % off, and
-half a million 500,000."""
+half a million 500,000; and hundreds of millions have 100,000,000."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import regex
 
+from service.translation.checks.amounts_in_words import MANY, value_of_many
 from service.translation.checks.number_words import SCALES, chinese_value
 
 _DIGIT = "[一二两三四五六七八九]"
@@ -35,6 +36,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], Decimal]], 
         ),
         lambda one: Decimal(SCALES[one["scale"].lower()]) / 2,
     ),
+    (MANY, lambda one: Decimal(value_of_many(one))),
 )
 _MAYBE = re.compile("[成折块元半]|[千万]分之|[几数][十百千]?[万亿]")
 """Every Chinese rule has one of these."""
@@ -43,8 +45,9 @@ _MAYBE = re.compile("[成折块元半]|[千万]分之|[几数][十百千]?[万�
 def possible_values(text: str) -> Iterator[Decimal]:
     """Those of a text in simplified characters. Linear time."""
     has_chinese = not text.isascii() and _MAYBE.search(text) is not None
-    has_half = has_chinese or "half" in (small := text.lower()) or "halb" in small
-    for pattern, value in _RULES if has_half else ():
+    small = text.lower()
+    has_any = has_chinese or "half" in small or "halb" in small or "s of " in small
+    for pattern, value in _RULES if has_any else ():
         yield from (value(one).normalize() for one in pattern.finditer(text))
 
 

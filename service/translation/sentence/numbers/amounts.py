@@ -14,6 +14,7 @@ from decimal import Decimal
 import regex
 
 from model.text.spans import disjoint
+from service.translation.checks.amounts_in_words import MANY, value_of_many
 from service.translation.checks.chinese_decimals import find_prices
 from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.halves import find_halves
@@ -134,6 +135,7 @@ _UNITS_WITHIN = {
 }
 """By target, words for what stands inside a Chinese number, as in 三岁半 and 3块5."""
 _DISCOUNTS = {"en": "{} off", "de": "{} Rabatt"}
+_TENS = ("", "十", "百", "千")
 _UNITS = "个年天斤公里小时倍岁米元"
 _DAYTIME = regex.compile(r"[ap]m(?!\p{L})")
 
@@ -157,6 +159,7 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
     yield (Replacement(one.start, one.end, one.written.strip()) for one in hours)
     if other is not None and source != target:
         yield _discounts(text, source, target)
+        yield _many(text, source, target)
         yield _halves(text, source, target)
         yield _swiss(text, source, target)
         yield _spelled_out(text, source, target)
@@ -186,6 +189,14 @@ def _mixed(text: str, source: str, target: str) -> Iterator[Replacement]:
 def _discounts(text: str, source: str, target: str) -> Iterator[Replacement]:
     for start, end, percent in find_discounts(text) if source == "zh" else ():
         yield Replacement(start, end, _DISCOUNTS.get(target, "{}").format(percent))
+
+
+def _many(text: str, source: str, target: str) -> Iterator[Replacement]:
+    """Hundreds of millions as 数亿."""
+    for found in MANY.finditer(text) if (source, target) == ("en", "zh") else ():
+        amount = _large(Decimal(value_of_many(found)), _WRITINGS[target])
+        count = amount.rstrip("万亿")
+        yield Replacement(*found.span(), f"数{_TENS[len(count) - 1]}{amount[len(count) :]}")
 
 
 def _halves(text: str, source: str, target: str) -> Iterator[Replacement]:

@@ -351,3 +351,27 @@ def test_what_a_rule_finds_has_one_of_its_hints(language: str) -> None:
                 found.add(place)
                 assert any(hint in text.lower() for hint in hints), (text, hints)
     assert len(found) == len(RULES[language])
+
+
+MANY = {
+    "tens of thousands": ("10,000", "数万", "2000"),
+    "hundreds of thousands": ("100,000", "数十万", "1万"),
+    "tens of millions": ("10 million", "数千万", "100万"),
+    "hundreds of millions": ("100 million", "数亿", "1000万"),
+    "tens of billions": ("10 billion", "数百亿", "10亿"),
+}
+
+
+@pytest.mark.parametrize("words", MANY)
+def test_many_of_a_scale_are_more_than_one_of_it(words: str) -> None:
+    least, chinese, wrong = MANY[words]
+    text = f"They have {words} of users, and {words} of them."
+    stage = enter_abbreviations(text, "en", "zh")
+    assert stage is not None
+    assert stage.text == f"They have more than {least} users, and more than {least} of them."
+    assert enter_abbreviations(text, "en", "de") is None
+    assert [one.new for one in find_amounts(text, "en", "zh")] == [chinese, chinese]
+    numbers = find_numbers(text)
+    for right in (chinese, least):
+        assert unmatched(numbers, find_numbers(f"有{right}用户")) == ([], [])
+    assert unmatched(numbers, find_numbers(f"超过{wrong}用户")) == ([], [wrong.rstrip("万亿")])
