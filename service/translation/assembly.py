@@ -11,6 +11,7 @@ from model.decoding.sentence import Hypothesis
 from model.text.words import words
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
+from service.translation.checks.dated_weekdays import lost_days
 from service.translation.checks.dates import lost_dates
 from service.translation.checks.differences import (
     Check,
@@ -305,8 +306,8 @@ def _untranslated(sentence: Sentence) -> Draft:
 
 def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None], float]:
     """Counts how much a translation lost: terms, Latin words if it keeps them, letters of names,
-    words between kept strings, numbers before units, dates, hours, and numbers that only one side
-    has, lost ones twice; KEPT_LOST if a kept string was lost or doubled."""
+    words between kept strings, numbers before units, dates, days, hours, and numbers that only one
+    side has, lost ones twice; KEPT_LOST if a kept string was lost or doubled."""
     text, pair = sentence.text, (work.source, work.target)
     has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
     numbers = find_numbers(text) if has_numbers else None
@@ -347,7 +348,8 @@ def _num_faults(
     if numbers is not None:
         lost, added = unmatched(numbers, find_numbers(draft.text))
         texts = sentence.text, draft.text
-        wholes = [*lost_dates(*texts, pair), *lost_halves(*texts, pair)]
+        lost_wholes = (lost_dates, lost_days, lost_halves)
+        wholes = [one for losses in lost_wholes for one in losses(*texts, pair)]
         num_faults += 2 * len(lost) + len(added) + 2 * len(wholes)
     return num_faults
 

@@ -16,6 +16,7 @@ import regex
 from model.text.spans import disjoint
 from service.translation.checks.amounts_in_words import MANY, value_of_many
 from service.translation.checks.chinese_decimals import find_prices
+from service.translation.checks.dated_weekdays import find_dated_days
 from service.translation.checks.dates import DATED, find_dates
 from service.translation.checks.halves import find_halves
 from service.translation.checks.mixed_amounts import find_mixed
@@ -153,6 +154,8 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
     """The amounts of each kind, those first that others may be a part of."""
     other = _WRITINGS.get(target)
     if target in DATED:
+        days = find_dated_days(text, source)
+        yield (Replacement(one.start, one.end, one.written(target)) for one in days)
         dates = find_dates(text, source)
         yield (Replacement(one.start, one.end, one.written(target)) for one in dates)
     hours = find_hours(text, source)
