@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import regex
 
 from model.decoding.sentence_limits import SentenceLimits
+from service.translation.checks.dated_weekdays import find_dated_days
+from service.translation.checks.dates import Date
 from service.translation.job import ModelJob
 from service.translation.language.chinese import to_traditional
 from service.translation.markup.flow import MARK
@@ -111,7 +113,11 @@ class SecondTranslation:
 
     def _amounts(self, sentence: Sentence) -> Iterator[Replacement]:
         """The numbers as the translation writes them."""
-        for one in find_amounts(sentence.text, self._work.source, self._work.target):
+        source, target = self._work.source, self._work.target
+        parted = _parted_dates(sentence, source)
+        for one in find_amounts(sentence.text, source, target):
+            if date := parted.get(one.start):
+                one = Replacement(date.start, date.end, date.written(target))
             new = to_traditional(one.new) if self._work.is_traditional else one.new
             yield one._replace(new=new)
 
@@ -122,6 +128,13 @@ class SecondTranslation:
         if tears_latin(*pair):
             found += torn_latin(text, target)
         yield from (Replacement(start, end, text[start:end]) for start, end in found)
+
+
+def _parted_dates(sentence: Sentence, language: str) -> Mapping[int, Date]:
+    """The dates with a tag between them and the day of the week, by where both begin."""
+    days = find_dated_days(sentence.text, language) if sentence.tags else ()
+    offsets = [tag.offset for tag in sentence.tags]
+    return {day.start: day.date for day in days if any(day.start < at < day.end for at in offsets)}
 
 
 def _with_signs(

@@ -173,3 +173,19 @@ def test_a_model_without_placeholders_of_its_own_carries_what_is_kept(faults: fl
     _, again = entries_of("I have {name} and 7 dogs.", faults, reserved=0)
     assert (again is not None) is (faults == math.inf)
     assert again is None or (again.carriers and again.carriers.shown == ["{name}"])
+
+
+@pytest.mark.parametrize(
+    ("text", "carried"),
+    [
+        ("会议于3月5日（周二）举行。", "March 5 (Tuesday)"),
+        ("会议于<b>3月5日（周二）</b>举行。", "March 5 (Tuesday)"),
+        ("会议于<b>3月5日</b>（周二）举行。", "March 5"),
+        ("会议于3月5日<b>（周二）</b>举行。", "March 5"),
+    ],
+)
+def test_no_date_is_carried_over_a_tag_before_its_day(text: str, carried: str) -> None:
+    _, entry = entries_of(text, 1, pair=("zh", "en"), format="html")
+    assert entry is not None
+    assert entry.carriers is not None
+    assert entry.carriers.shown == [carried]
