@@ -135,10 +135,10 @@ _BAR = regex.compile(BAR)
 _PLACE = re.compile(r"://|\b[A-Za-z]:\\")
 _PLACE_GOES_ON = regex.compile(
     rf"""(?:(?<=[/\\=])\p{{Han}}{{1,30}}+(?=[/\\?&\#=.][\w-]){_CHARACTERS})*+
-    (?:(?<=/(?:wiki|item|tags?|search|s)/|=)\p{{Han}}{{1,30}}+(?=[\s。，、；！？）)】」』”"'>]|$))?+""",
+    (?:(?<=/(?:wiki|item|tags?|search|s)/|[=\\])\p{{Han}}{{1,30}}+(?=[\s。，、；！？）)】」』”"'>]|$))?+""",
     regex.X,
 )
-"""Chinese characters in an address or a path: /wiki/北京, C:\\用户\\a.txt."""
+"""Chinese characters in an address or a path: /wiki/北京, C:\\用户\\a.txt and D:\\项目."""
 _ELEMENT = (
     "(?:A[cglmrstu]|B[aehikr]?|C[adeflmnorsu]?|D[bsy]|E[rsu]|F[elmr]?|G[ade]|H[efgos]?|I[nr]?|Kr?"
     "|L[airuv]|M[cdgnot]|N[abdehiop]?|O[gs]?|P[abdmortu]?|R[abefghnu]|S[bcegimnr]?|T[abcehilms]"

@@ -104,6 +104,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
             "（http://a.cn/wiki/北京）打开C:\\用户\\a.txt文件",
             ["http://a.cn/wiki/北京", "C:\\用户\\a.txt"],
         ),
+        ("保存到 D:\\项目\\文档 目录或C:\\用户，", ["D:\\项目\\文档", "C:\\用户"]),
         ("见https://a.cn/了解更多，https://b.cn/", ["https://a.cn/", "https://b.cn/"]),
         (
             "证件11010519491231002X，卡6222021234567890123。",
