@@ -32,7 +32,9 @@ _MARK_WITHIN = regex.compile(
 _SIGN = regex.compile(
     r"[！？）］】](?P<is_before>(?=[\p{L}\p{N}]))?|(?P<is_behind>(?<=\S))?｜(?P<is_before>(?=\S))?"
     r"|(?P<is_behind>(?<=[\p{L}\p{N}\p{Pe}！？]))?[（［【]|[０-９Ａ-Ｚａ-ｚ％＋－．／＝～]"
+    r"|(?<!—)—(?=—(?!—))"
 )
+"""Of a double dash the first half, which English has not."""
 _MAIL = regex.compile(rf"(?P<colon>[：:]\s*)?(?P<mail>{CHINESE_MAIL})\s*")
 _IN_NUMBER = regex.compile(r"\d：\d")
 _PARTS = {
@@ -82,7 +84,7 @@ def usual_marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         sign = found.group()
         before = " " if found["is_behind"] is not None and found.start() > start else ""
         after = " " if found["is_before"] is not None else ""
-        yield found.start(), f"{before}{narrowed(sign)}{after}"
+        yield found.start(), "" if sign == "—" else f"{before}{narrowed(sign)}{after}"
     for found in _MARK_WITHIN.finditer(text, start, end):
         is_bare = found["space"] or found.end() == len(text)
         is_bare = is_bare or _IN_NUMBER.match(text, found.start() - 1)
