@@ -94,9 +94,14 @@ _MINUS = regex.compile(
 )
 """A minus, no hyphen and no sign of a range: in Chinese that of 为-3 and 温-3℃, not of 氦-3."""
 _MAYBE_MINUS = regex.compile(
-    r"(?:[-−–—]\s?|\b(?:minus|negative|below|unter)\s|[负减]|零下)$", regex.IGNORECASE
+    r"(?:[-−–—]\s?|\b(?:minus|negative|below|unter)\s|[负减])$", regex.IGNORECASE
 )
 _LONGEST_MINUS = 12
+BELOW_ZERO = "零下"
+_BELOW_ZERO = regex.compile(
+    r"\s?(?:°[CF]?|℃|(?:degrees?|Grad)(?: (?:Celsius|Fahrenheit))?)?"
+    r" (?:below (?:zero|freezing)|unter [Nn]ull)"
+)
 _OTHER_DIGIT = regex.compile(r"(?V1)[\d--0-9]")
 
 
@@ -182,7 +187,10 @@ def _signed(text: str, start: int, end: int, values: frozenset[Decimal], written
     """The number there, with its sign."""
     if has_minus(text, start):
         return Number(text[start - 1] + written, frozenset(-value for value in values))
-    if _MAYBE_MINUS.search(text[max(0, start - _LONGEST_MINUS) : start]):
+    before = text[max(0, start - _LONGEST_MINUS) : start]
+    if before.endswith(BELOW_ZERO):
+        return Number(written, frozenset(-value for value in values))
+    if _MAYBE_MINUS.search(before) or _BELOW_ZERO.match(text, end):
         values = values.union(-value for value in values)
     return Number(written, values)
 

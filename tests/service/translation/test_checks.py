@@ -244,6 +244,17 @@ def test_three_zeros_behind_a_comma_make_another_number(whole: int) -> None:
     assert unmatched(numbers, find_numbers(f"{whole}.000")) == ([], [])
 
 
+@given(st.integers(1, 60))
+def test_below_zero_is_below_zero(degrees: int) -> None:
+    source = find_numbers(f"气温零下{degrees}度。")
+    for right in ("-{} degrees", "minus {} degrees", "{} degrees below zero", "{}°C unter null"):
+        assert unmatched(source, find_numbers(right.format(degrees))) == ([], [])
+    lost = unmatched(source, find_numbers(f"{degrees} degrees"))
+    assert lost == ([str(degrees)], [str(degrees)])
+    (carried,) = find_amounts(f"气温零下{degrees}度。", "zh", "en")
+    assert carried == (2, 4 + len(str(degrees)), f"-{degrees}")
+
+
 HALVES = {
     "zh": (("早上{}点", "上午{}:30", "凌晨{}时"), ("下午{}点", "晚上{}：30", "{late}:30")),
     "en": (("{} a.m.", "{}:30 in the morning"), ("{} p.m.", "{}:30 pm", "{late}:30")),

@@ -22,7 +22,7 @@ from service.translation.checks.halves import find_halves
 from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import MORE_THAN, find_more_than, find_several
 from service.translation.checks.number_words import ABBREVIATED_SCALES
-from service.translation.checks.numbers import has_minus, with_known_digits
+from service.translation.checks.numbers import BELOW_ZERO, has_minus, with_known_digits
 from service.translation.checks.spelled_out import find_spelled_out
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
 from service.translation.markup.flow import MARK
@@ -254,7 +254,10 @@ def _find_numbers(text: str, source: str, target: str) -> Iterator[Replacement]:
         spelled = _in_target(written, scale, own, other)
         if spelled is not None:
             start = match.start() - has_minus(text, match.start())
-            yield Replacement(start, end, text[start : match.start()] + spelled)
+            sign = text[start : match.start()]
+            if text.endswith(BELOW_ZERO, 0, start):
+                start, sign = start - len(BELOW_ZERO), "-"
+            yield Replacement(start, end, sign + spelled)
 
 
 def _in_target(
