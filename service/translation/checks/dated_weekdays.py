@@ -17,8 +17,13 @@ _NAMES = {
 }
 _ANY = {code: "|".join(names) for code, names in _NAMES.items()}
 _ANY["zh"] = "(?:周|星期|礼拜)[一二三四五六日天]"
-_LEAST = {"en": 3, "de": 2}
-"""Letters of an abbreviation."""
+_WEEK = "一二三四五六日"
+_NAMED = {
+    "en": regex.compile(r"\b(?P<day>Mon|Tue|Wed|Thu|Fri|Sat|Sun)"),
+    "de": regex.compile(r"\b(?P<day>Mo|Di|Mi|Do|Fr|Sa|So)"),
+    "zh": regex.compile("(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"),
+}
+"""What the names of days begin with, also short ones."""
 _BEFORE = {
     "en": regex.compile(rf"\b(?P<day>{_ANY['en']}),? (?:the )?\Z"),
     "de": regex.compile(rf"\b(?P<day>{_ANY['de']}), (?:de[mnr] )?\Z"),
@@ -63,14 +68,12 @@ def find_dated_days(text: str, language: str) -> Iterator[DatedDay]:
 
 def lost_days(source: str, target: str, pair: tuple[str, str]) -> list[str]:
     """The dates of the source, as written, whose day of the week the translation lacks."""
-    if not set(pair) <= _NAMES.keys():
+    dated = [*find_dated_days(source, pair[0])] if set(pair) <= _NAMES.keys() else []
+    if not dated:
         return []
     target = to_simplified(target) if pair[1] == SIMPLIFIED else target
-    return [
-        source[one.start : one.end]
-        for one in find_dated_days(source, pair[0])
-        if not _name(one.day, pair[1]).search(target)
-    ]
+    there = {_day(found["day"], pair[1]) for found in _NAMED[pair[1]].finditer(target)}
+    return [source[one.start : one.end] for one in dated if one.day not in there]
 
 
 def _before(text: str, start: int, language: str) -> regex.Match[str] | None:
@@ -79,13 +82,7 @@ def _before(text: str, start: int, language: str) -> regex.Match[str] | None:
 
 
 def _day(written: str, language: str) -> int:
+    """The number of a day with this name, or one that begins so."""
     if language == "zh":
-        return "一二三四五六日".index(written[-1].replace("天", "日"))
-    return _NAMES[language].index(written)
-
-
-def _name(day: int, language: str) -> regex.Pattern[str]:
-    """The pattern of a day's names."""
-    if language == "zh":
-        return regex.compile(f"(?:周|星期|礼拜)[{'日天' if day == 6 else '一二三四五六'[day]}]")
-    return regex.compile(rf"\b{_NAMES[language][day][: _LEAST[language]]}")
+        return _WEEK.index(written[-1].replace("天", "日"))
+    return next(day for day, name in enumerate(_NAMES[language]) if name.startswith(written))
