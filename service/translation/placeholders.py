@@ -25,7 +25,7 @@ _LONG_UNITS = (
     r"km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mcdµ][lL]|dB|[hkM]Pa"
     r"|ms|px|rpm|kcal|kJ|min|°[CF]|mph|bpm|mmHg|(?:fl[ ])?oz|[kMG]bit/s|[kMG]bps"
 )
-UNITS = regex.compile(rf"{_LONG_UNITS}|[mglLtsVAWh]")
+UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltshxALVWFC]")
 """Those that are kept behind a number."""
 LINE_END = r"(?<![\d%])%(?P<space>n)(?=\p{Lu}|(?<=[\p{L}.,:;!?)\]}…”»]%n)\p{L})"
 """Java's line end before a word, as in `Done.%nGo on`; as the number of Qt it stands alone."""
@@ -70,7 +70,8 @@ _DELIMITED = regex.compile(
     |(?<!\p{Latin}\d{0,9})\d[\ \u00a0\u202f]?\K
         (?:"""
     + _LONG_UNITS
-    + r"""|(?<=[\ \u00a0\u202f])[mglLtsVAW]
+    + r"""|[gltLVW](?!\()|(?<=[\ \u00a0\u202f])[msA]
+        |(?<!(?:[$€£¥]|[A-Z]{3})\s?[\d.,]{3,12})(?:(?<=\d[.,]\d{1,3})[mshxAFC]|(?<=\d{3})m)
         |(?<=[\ \u00a0\u202f])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
     # 3 p.m. EST, 15:00 Uhr MEZ
     |(?<![\d.,:])\d{1,2}(?:(?::\d\d)?(?:\ Uhr)?\ \K(?:GMT|UTC|BST|CES?T|MES?Z|[AE]E[SD]T)

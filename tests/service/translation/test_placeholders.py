@@ -175,6 +175,8 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("Card 4111 1111 1111 1111 or 2019 2020.", ["4111 1111 1111 1111"]),
         ("账号6222 0212 3456 7890 123。", ["6222 0212 3456 7890 123"]),
         ("It takes 10 kg-20 kg or 10kg-20kg.", ["kg", "kg", "kg", "kg"]),
+        ("500g, 5l, 12V, 3.5h, 1.500m, 100m, 2.5x or 36,6C", [*"glVhmmxC"]),
+        ("$1.5m, EUR 2.5m, 10m people, the 80s, 3h in class 4A", []),
         ("It is A0AA-00MW-0000 or 00MW-AB12-34KB.", ["A0AA-00MW-0000", "00MW-AB12-34KB"]),
         ("see a" + "\u0301" * 5000 + " here", ["a" + "\u0301" * 5000]),
         ("x\u0301\u0302\u0303\u0304\u0305yz now", ["x\u0301\u0302\u0303\u0304\u0305yz"]),

@@ -1,5 +1,5 @@
-"""Spoons and pounds of recipes as the target's cooks write them: 2 EL are 2 tbsp. Networks copy EL,
-and make 2-Tabellen of 2 tablespoons."""
+"""Spoons and pounds of recipes, and feet, as the target writes them: 2 EL are 2 tbsp. Networks copy
+EL, and make 2-Tabellen of 2 tablespoons."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _NAMES = {
         "EL": r"(?i:tbsps?|tbs|tablespoons?)",
         "TL": r"(?i:tsps?|teaspoons?)",
         "Pfund": r"lbs?",
+        "Fuß": "ft",
     },
     ("zh", "en"): {"tbsp": r"汤匙|大[匙勺]", "tsp": r"茶匙|小[匙勺]"},
 }

@@ -170,6 +170,7 @@ def test_hours_go_in_as_networks_know_them(language: str, text: str, spelled: st
         ),
         (("en", "zh"), "Room no. 5", "Room number 5"),
         (("en", "de"), "2 tbsp oil, ⟦0⟧ tsp. of salt, 3lbs", "2 EL oil, ⟦0⟧ TL of salt, 3 Pfund"),
+        (("en", "de"), "6ft high", "6 Fuß high"),
         (("en", "de"), "one tsp, 5-lb bag, 3 tbsp-ish, 2 lbsx", None),
         (("de", "en"), "inkl. MwSt., die MwSt. ist", "inklusive VAT, die VAT ist"),
         (("de", "en"), "44 v. Chr. bis 14 n. Chr. und", "44 BC bis 14 AD und"),
