@@ -157,29 +157,34 @@ class CueLayout:
                 yield _Unit(written, tags, is_code=not part.text)
 
     def _ends(self, units: Sequence[_Unit]) -> list[int]:
-        """Where each cue's text ends, in proportion to the lengths of the source's."""
-        total = sum(frame.length for frame in self._frames)
+        """Where each cue's text ends, in proportion to the lengths of the source's. While there are
+        words for all, each cue gets one."""
+        per_length = len(units) / sum(frame.length for frame in self._frames)
+        cuts = [cut for cut in self._cuts(units) if not units[cut].is_space]
         ends: list[int] = []
         before = 0
-        for frame in self._frames[:-1]:
+        for later, frame in zip(range(len(self._frames))[:0:-1], self._frames, strict=False):
             before += frame.length
-            ideal = before / total * len(units)
-            least = ends[-1] if ends else 0
-            ends.append(self._best_cut(units, ideal, least, frame.length / total * len(units)))
+            cuts = [cut for cut in cuts if not ends or cut > ends[-1]]
+            usable = cuts[: max(1, len(cuts) + 1 - later)] or [len(units)]
+            best = self._best_cut(units, usable, before * per_length, frame.length * per_length)
+            ends.append(best)
         return [*ends, len(units)]
 
-    def _best_cut(self, units: Sequence[_Unit], ideal: float, least: int, length: float) -> int:
+    def _best_cut(
+        self, units: Sequence[_Unit], cuts: Sequence[int], ideal: float, length: float
+    ) -> int:
         """The cut next to `ideal`; one after a mark may be a quarter of the cue farther away."""
 
         def cost(cut: int) -> float:
             before = "".join(unit.written for unit in units[max(0, cut - 2) : cut]).rstrip()
             return abs(cut - ideal) - (_PAUSE_WORTH * length if before[-1:] in _PAUSES else 0)
 
-        return min(self._cuts(units, least), key=cost, default=len(units))
+        return min(cuts, key=cost)
 
-    def _cuts(self, units: Sequence[_Unit], least: int = 0) -> Sequence[int]:
-        """Where units may be cut, after `least`."""
-        return [cut for cut in range(least + 1, len(units)) if self._may_cut(units, cut)]
+    def _cuts(self, units: Sequence[_Unit]) -> Sequence[int]:
+        """Where units may be cut."""
+        return [cut for cut in range(1, len(units)) if self._may_cut(units, cut)]
 
     def _may_cut(self, units: Sequence[_Unit], cut: int) -> bool:
         if self._is_spaced:

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.documents.cue_layout import CueLayout
 from service.documents.segments import FileOptions
 from service.errors import InvalidDocument
+from service.translation.markup.coded_text import CodedText
 from tests.service.documents.samples import OPTIONS, coded, parse_file, shown, texts_of, translated
 
 
@@ -105,6 +107,21 @@ def test_translations_are_laid_back(
     assert [line for line in done.splitlines() if b"-->" in line] == [
         line for line in srt(*texts).splitlines() if b"-->" in line
     ]
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=6),
+    st.lists(st.integers(1, 12), min_size=6, max_size=12),
+    st.sampled_from(["de", "zh"]),
+)
+def test_while_there_are_words_each_cue_gets_one(
+    cues: list[int], words: list[int], target: str
+) -> None:
+    layout = CueLayout(["a" * length for length in cues], target, is_escaped=False)
+    translation = (" " if target == "de" else "").join("字" * length for length in words)
+    written = layout.write(CodedText.of([translation]))
+    assert all(written)
+    assert "".join("".join(written).split()) == translation.replace(" ", "")
 
 
 @pytest.mark.parametrize(
