@@ -1,4 +1,5 @@
-"""Words in Latin letters in a text of a script without spaces, such as an English word in Chinese.
+"""Words in Latin letters in a text of a script without spaces, such as an English word in Chinese,
+and codes that begin with one, as in C13登机口.
 
 A translation into a language with spaces keeps them, but networks translate some into Chinese, and
 join some to the word or the mark before: theNode. Into Chinese they copy parts of names: 弗eder.
@@ -19,16 +20,18 @@ from service.translation.language.short_texts import ShortTexts
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
-LATIN = re.compile("[A-Za-z\u00c0-\u024f]{2}|[A-Za-z\u00c0-\u024f] ")
+LATIN = re.compile("[A-Za-z\u00c0-\u024f][A-Za-z0-9 \u00c0-\u024f]")
 """One cheap look, since few texts have such words."""
 _RUN = regex.compile(
-    r"""(?<![\p{L}\p{N}_--\p{Han}]|\p{Latin}['’-]) (?=\p{Latin}\ ?\p{Latin})
-    (?P<word>\p{Latin}++(?:['’-]\p{Latin}++)*+(?![\p{N}_])) (?:\ (?P>word))*+""",
+    r"""(?<![\p{L}\p{N}_--\p{Han}]|\p{Latin}['’-]) (?=\p{Latin}(?:\ ?\p{Latin}|[0-9]))
+    (?P<word>\p{Latin}[\p{Latin}0-9]*+(?:['’-]\p{Latin}++)*+(?![\p{N}_])) (?:\ (?P>word))*+""",
     regex.V1 | regex.X,
 )
 
 
-_WRITTEN = regex.compile(r"(?P<mark>(?<=\p{L})[.,:;!?])?(?<![\p{L}\p{N}_])(?P<word>\p{Latin}{2,}+)")
+_WRITTEN = regex.compile(
+    r"(?P<mark>(?<=\p{L})[.,:;!?])?(?<![\p{L}\p{N}_])(?P<word>\p{Latin}[\p{Latin}0-9]++)"
+)
 _PART = regex.compile(r"(?<![\p{Latin}\p{N}_.'’-])\p{Latin}{2,}+(?![\p{N}_.])")
 _ACRONYM = regex.compile(
     r"(?<![\p{L}\p{N}_.'’&/-]|\d\s)(?![IVXLC]++\b)\p{Lu}{2,6}+(?![\p{L}\p{N}_&/]|[.'’-]\p{L})"
@@ -98,9 +101,10 @@ def find_latin(text: str) -> Iterator[Span]:
 
 
 def lost_latin(text: str, translation: str) -> int:
-    """How many of the runs the translation lacks, in capitals or not."""
+    """How many of the runs the translation lacks, in capitals or not, or has with more digits."""
     small = translation.casefold()
-    return sum(text[start:end].casefold() not in small for start, end in find_latin(text))
+    runs = (regex.escape(text[start:end].casefold()) for start, end in find_latin(text))
+    return sum(regex.search(rf"{run}(?![0-9])", small) is None for run in runs)
 
 
 def torn_latin(text: str, translation: str) -> list[Span]:

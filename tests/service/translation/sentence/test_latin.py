@@ -21,7 +21,8 @@ from service.translation.sentence.stages import Draft
     [
         ("今天的 meeting 改到OK吧。", ["meeting", "OK"]),
         ("他是software engineer，don't worry！", ["software engineer", "don't worry"]),
-        ("T恤, X光, a3, H2O, 5kg, _b_c, ab_c", []),
+        ("T恤, X光, 3D, 5kg, _b_c, ab_c, B 5", []),
+        ("从C13登机口, 码SAVE20, H1N1和MP3 20次", ["C13", "SAVE20", "H1N1", "MP3"]),
         ("Ça va, Łódź-Tour和AA制", ["Ça va", "Łódź-Tour", "AA"]),
         ("你好, привет", []),
     ],
@@ -32,6 +33,7 @@ def test_runs_of_words_are_found(text: str, expected: list[str]) -> None:
 
 def test_what_a_translation_lacks_is_counted_but_for_capitals() -> None:
     assert lost_latin("请点击Save按钮，打开file menu", "Please click save and open the menu.") == 1
+    assert lost_latin("从C13登机口到B2层", "From Gate C133 to floor b2") == 1
     assert keeps_latin("zh", "de")
     assert not keeps_latin("en", "zh")
     assert not keeps_latin("de", "en")
@@ -50,6 +52,7 @@ def test_what_a_translation_lacks_is_counted_but_for_capitals() -> None:
         ("它很大。abook 很小。", "It is big.abook is small.", "It is big. abook is small."),
         ("VPN 网络和 WebM 格式", "a vPN network, a webM format", "a VPN network, a WebM format"),
         ("VPN 网络", "das vPN-Netz", "das VPN-Netz"),
+        ("使用优惠码SAVE20", "Use the codeSAVE20", "Use the code SAVE20"),
         ("用 Java 和 Script", "by Javascript, JAVA, java", "by Javascript, JAVA, java"),
         ("的 an 和 OpenAI 与 AI", "than OpenAI", "than OpenAI"),
         ("在 .net 的 node.js", "in asp.net", "in asp.net"),
