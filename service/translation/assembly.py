@@ -36,6 +36,7 @@ from service.translation.sentence.entering import Entry
 from service.translation.sentence.first_letter import with_first_capital
 from service.translation.sentence.latin import (
     keeps_latin,
+    lost_codes,
     lost_latin,
     tears_latin,
     torn_latin,
@@ -305,8 +306,8 @@ def _untranslated(sentence: Sentence) -> Draft:
 
 
 def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None], float]:
-    """Counts how much a translation lost: terms, Latin words if it keeps them, letters of names,
-    words between kept strings, numbers before units, dates, days, hours, and numbers that only one
+    """Counts how much a translation lost: terms, codes, Latin words if it keeps them, letters of
+    names, words between kept strings, numbers before units, dates, days, hours, and numbers that only one
     side has, lost ones twice; KEPT_LOST if a kept string was lost or doubled."""
     text, pair = sentence.text, (work.source, work.target)
     has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
@@ -350,6 +351,7 @@ def _num_faults(
         texts = sentence.text, draft.text
         lost_wholes = (lost_dates, lost_days, lost_halves)
         wholes = [one for losses in lost_wholes for one in losses(*texts, pair)]
+        wholes += [] if has_latin else lost_codes(*texts)
         num_faults += 2 * len(lost) + len(added) + 2 * len(wholes)
     return num_faults
 

@@ -22,7 +22,13 @@ from service.translation.markup.flow import MARK
 from service.translation.prefixes import Prefixes
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.entering import Entrance, Entry, LastStage
-from service.translation.sentence.latin import find_latin, keeps_latin, tears_latin, torn_latin
+from service.translation.sentence.latin import (
+    find_latin,
+    keeps_latin,
+    lost_codes,
+    tears_latin,
+    torn_latin,
+)
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
 from service.translation.sentence.parsed_text import Sentence
@@ -104,7 +110,8 @@ class SecondTranslation:
         amounts = self._amounts(sentence)
         units = find_kitchen_units(sentence.text, self._work.source, self._work.target)
         amounts = amounts if is_begun else _with_signs(sentence, amounts, units)
-        others = [*amounts, *self._latin(sentence, target)]
+        latin = [*self._latin(sentence, target)]
+        others = [*latin, *(one for one in amounts if not _overlaps(one, latin))]
         others = [one for one in others if not _overlaps(one, terms)]
         carriers = self._entrance.carried(sentence, text, sorted([*terms, *others]))
         if carriers is None or self._entrance.count(carriers.text) > self._most_tokens:
@@ -124,7 +131,7 @@ class SecondTranslation:
     def _latin(self, sentence: Sentence, target: str) -> Iterator[Replacement]:
         """The words that the translation keeps, and those that it tore."""
         text, pair = sentence.text, (self._work.source, self._work.target)
-        found = [*find_latin(text)] if keeps_latin(*pair) else []
+        found = [*find_latin(text)] if keeps_latin(*pair) else lost_codes(text, target)
         if tears_latin(*pair):
             found += torn_latin(text, target)
         yield from (Replacement(start, end, text[start:end]) for start, end in found)

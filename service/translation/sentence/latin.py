@@ -38,6 +38,11 @@ _ACRONYM = regex.compile(
 )
 """No Roman numeral and no unit."""
 _HEAD = regex.compile(r"\p{Latin}*\p{Ll}\Z")
+_MAYBE_CODE = re.compile("[A-Za-z\u00c0-\u024f][0-9]|[A-Z] [0-9]")
+_CODE = regex.compile(
+    r"(?<![\p{L}\p{N}_.'’/-])(?:\p{Latin}{1,8}[0-9]{1,5}\p{Latin}{0,2}"
+    r"|(?!AD )\p{Lu}{2,3} (?!(?:1[0-9]|20)\d\d)[0-9]{3,5})(?![\p{L}\p{N}_'’/-]|[.,]\w)"
+)
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,17 @@ def lost_latin(text: str, translation: str) -> int:
     small = translation.casefold()
     runs = (regex.escape(text[start:end].casefold()) for start, end in find_latin(text))
     return sum(regex.search(rf"{run}(?![0-9])", small) is None for run in runs)
+
+
+def lost_codes(text: str, translation: str) -> list[Span]:
+    """The codes of a text, as B12 and CA 873, that the translation lacks or has longer."""
+    if _MAYBE_CODE.search(text) is None or text.isupper():
+        return []
+    return [
+        Span(*code.span())
+        for code in _CODE.finditer(text)
+        if regex.search(rf"{code[0]}(?![0-9])", translation, regex.IGNORECASE) is None
+    ]
 
 
 def torn_latin(text: str, translation: str) -> list[Span]:

@@ -155,6 +155,7 @@ def test_what_a_stream_sent_as_it_came_does_not_enter_again(
         (("en", "zh"), "7 Windows 11.", ["7", "视窗11"]),
         (("en", "zh"), "Open Door", ["开门"]),
         (("zh", "en"), "我用theNode写7个。", ["theNode", "7"]),
+        (("en", "de"), "RFC 2119 of 1997 and B12 have 9.", ["RFC 2119", "1997", "B12", "9"]),
     ],
 )
 def test_numbers_terms_and_latin_words_are_carried_each_once(
