@@ -16,14 +16,19 @@ IsEnd = Callable[[str], bool]
 _CLOSING = r"[\p{Pf}\p{Pe}\"'」』]*"
 _SPACED_CLOSING = r"(?:»(?=[\s.,;:!?]|$)\s*)?"
 """A French closing quotation mark after the space before it; German » stands before a letter."""
-_STOP = rf"(?<!(?<!\p{{L}})(?:\p{{Lu}}\p{{Ll}}{{0,3}}|\p{{Ll}}))(?<!\d)\.(?={_CLOSING}\s(?!\d))"
-"""A full stop, but not of a number, before a number, of a title, of an initial or in z. B."""
+_STOP = (
+    r"(?<!(?<!\p{L})(?:\p{Lu}\p{Ll}{0,3}|\p{Ll})|\d|\b[ap]\.\s?m(?=\.\s\p{Ll}))\."
+    rf"(?={_CLOSING}\s(?!\d))"
+)
+"""A full stop, but not of a number, before a number, of a title, of an initial, z. B. or p.m."""
 _BESIDE = rf"(?:(?<=\p{{Lo}}.)|(?=\p{{Lo}}|{_CLOSING}\s))"
 """Behind an ASCII mark of a sentence: of a number it is beside no space, and no Chinese word."""
 _BOUNDARIES = (
     regex.compile(rf"(?:[。！？…؟।]|[!?]{_BESIDE}|{_STOP})+{_CLOSING}\s*{_SPACED_CLOSING}"),
     regex.compile(rf"(?:[；：，、،]|[;:,]{_BESIDE}){_CLOSING}\s*"),
     regex.compile(r"(?<![\s«.])\s++(?=[(（\[])|(?=（)"),
+    regex.compile(r"(?<![«.\d])\s+(?!\d)"),
+    regex.compile(r"(?<![«.\d])\s+"),
     regex.compile(r"(?<!«|\.)\s+"),
     regex.compile(r"(?<!«|\d\.)\s+"),
     regex.compile(r"(?V1)[\p{Lo}--[至到和与與及或从從在第约約]]\p{M}*+" + _CLOSING),
