@@ -8,31 +8,9 @@ from collections.abc import Iterator
 import regex
 
 from service.translation.checks.dates import LEAST_LETTERS, MONTHS
+from service.translation.checks.day_ranges import DAYS
 from service.translation.sentence.replaced import Replacement
 
-DAYS = {
-    "de": {
-        "Mo": "Montag",
-        "Di": "Dienstag",
-        "Mi": "Mittwoch",
-        "Do": "Donnerstag",
-        "Fr": "Freitag",
-        "Sa": "Samstag",
-        "So": "Sonntag",
-    },
-    "en": {
-        "Mon": "Monday",
-        "Tue": "Tuesday",
-        "Tues": "Tuesday",
-        "Wed": "Wednesday",
-        "Thu": "Thursday",
-        "Thur": "Thursday",
-        "Thurs": "Thursday",
-        "Fri": "Friday",
-        "Sat": "Saturday",
-        "Sun": "Sunday",
-    },
-}
 _LETTERS = r"\p{L}\p{M}\p{N}"
 _ANY_DAY = {
     code: "|".join(sorted({*days, *days.values()}, reverse=True)) for code, days in DAYS.items()
