@@ -11,9 +11,9 @@ from model.decoding.sentence import Hypothesis
 from model.text.words import words
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
+from service.translation.checks.calendar_ranges import lost_calendar_ranges
 from service.translation.checks.dated_weekdays import lost_days
 from service.translation.checks.dates import lost_dates
-from service.translation.checks.day_ranges import lost_days as lost_ranges
 from service.translation.checks.differences import (
     Check,
     check_omitted,
@@ -350,7 +350,7 @@ def _num_faults(
     if numbers is not None:
         lost, added = unmatched(numbers, find_numbers(draft.text))
         texts = sentence.text, draft.text
-        losses = (lost_dates, lost_days, lost_ranges, lost_halves)
+        losses = (lost_dates, lost_days, lost_calendar_ranges, lost_halves)
         wholes = [one for lost_of in losses for one in lost_of(*texts, pair)]
         wholes += [] if has_latin else lost_codes(*texts)
         num_faults += 2 * len(lost) + len(added) + 2 * len(wholes)

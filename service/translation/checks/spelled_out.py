@@ -22,10 +22,10 @@ from service.translation.checks.amounts_in_words import (
     Rule,
     in_billions,
 )
+from service.translation.checks.calendar_ranges import has_calendar_range
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
-from service.translation.checks.day_ranges import has_day_range
 from service.translation.checks.halves import find_halves
 from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import find_more_than
@@ -100,11 +100,10 @@ def in_digits(text: str) -> Respelled:
 
 
 def has_spoken_numbers(text: str, language: str) -> bool:
-    """Whether there may be such numbers, or times, halves or fractions in words, or from one whole
-    day of the week to another; any other look would take longer."""
+    """Whether there may be such numbers, or times, halves or fractions in words, or from one day
+    or month to another; any other look would take longer."""
     if language == "zh":
-        has_day = "周" in text or "星期" in text
-        return "半" in text or "分之" in text or (has_day and has_day_range(text, "zh"))
+        return "半" in text or "分之" in text or has_calendar_range(text, "zh")
     if language == "en":
         return (
             "half" in text
@@ -132,7 +131,7 @@ def has_spoken_numbers(text: str, language: str) -> bool:
             or "st of " in text
             or "nd of " in text
             or "rd of " in text
-            or ("day" in text and has_day_range(text, "en"))
+            or has_calendar_range(text, "en")
         )
     return language == "de" and (
         "alb " in text
@@ -140,7 +139,7 @@ def has_spoken_numbers(text: str, language: str) -> bool:
         or "ausend" in text
         or "undert" in text
         or " Prozent" in text
-        or ("tag" in text and has_day_range(text, "de"))
+        or has_calendar_range(text, "de")
         or "einhalb" in text
         or "derthalb" in text
         or "iertel " in text

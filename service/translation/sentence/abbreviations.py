@@ -13,7 +13,7 @@ from functools import cache
 import regex
 
 from model.text.spans import Span, disjoint
-from service.translation.checks.day_ranges import DAYS
+from service.translation.checks.calendar_ranges import DAYS
 from service.translation.checks.halves import find_halves
 from service.translation.checks.spelled_out import find_spelled_out
 from service.translation.language.chinese import HAN

@@ -15,10 +15,10 @@ import regex
 
 from model.text.spans import disjoint
 from service.translation.checks.amounts_in_words import MANY, value_of_many
+from service.translation.checks.calendar_ranges import find_calendar_ranges
 from service.translation.checks.chinese_decimals import find_prices
 from service.translation.checks.dated_weekdays import find_dated_days
 from service.translation.checks.dates import DATED, find_dates
-from service.translation.checks.day_ranges import find_day_ranges
 from service.translation.checks.halves import find_halves
 from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import MORE_THAN, find_more_than, find_several
@@ -159,8 +159,8 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
         yield (Replacement(one.start, one.end, one.written(target)) for one in days)
         dates = find_dates(text, source)
         yield (Replacement(one.start, one.end, one.written(target)) for one in dates)
-    days = find_day_ranges(text, source, target)
-    yield (Replacement(one.start, one.end, one.written(target)) for one in days)
+    ranges = find_calendar_ranges(text, source, target)
+    yield (Replacement(one.start, one.end, one.written) for one in ranges)
     hours = find_hours(text, source)
     yield (Replacement(one.start, one.end, one.written.strip()) for one in hours)
     if other is not None and source != target:

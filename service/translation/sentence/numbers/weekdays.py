@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import regex
 
+from service.translation.checks.calendar_ranges import DAYS
 from service.translation.checks.dates import LEAST_LETTERS, MONTHS
-from service.translation.checks.day_ranges import DAYS
 from service.translation.sentence.replaced import Replacement
 
 _LETTERS = r"\p{L}\p{M}\p{N}"
