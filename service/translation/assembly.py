@@ -351,9 +351,9 @@ def _num_faults(
         lost, added = unmatched(numbers, find_numbers(draft.text))
         texts = sentence.text, draft.text
         losses = (lost_dates, lost_days, lost_calendar_ranges, lost_halves)
-        wholes = [one for lost_of in losses for one in lost_of(*texts, pair)]
-        wholes += [] if has_latin else lost_codes(*texts)
-        num_faults += 2 * len(lost) + len(added) + 2 * len(wholes)
+        num_wholes = sum(len(lost_of(*texts, pair)) for lost_of in losses)
+        num_codes = 0 if has_latin else len(lost_codes(*texts))
+        num_faults += 2 * len(lost) + len(added) + 2 * (num_wholes + num_codes)
     return num_faults
 
 
