@@ -131,12 +131,12 @@ _BEGINNINGS = {
     code: "|".join(sorted({name[:3] for one in _CALENDARS for name in one.places[code]}))
     for code in _WORDS
 }
-_LOOKS = {
-    (code, joint): re.compile(rf"{joint}\s?(?:{any_of})")
-    for code, any_of in _BEGINNINGS.items()
-    for joint in (_TO[code], "–", "-")
-}
-"""What stands before the second name, which begins with a joint that is looked for first."""
+RANGE_TO, RANGE_DASH, RANGE_HYPHEN = (
+    {code: re.compile(rf"{joints[code]}\s?(?:{any_of})") for code, any_of in _BEGINNINGS.items()}
+    for joints in (_TO, dict.fromkeys(_TO, "–"), dict.fromkeys(_TO, "-"))
+)
+"""Cheap looks by language: a joint, which is looked for first, and how the second name begins."""
+CHINESE_DAYS = _RANGES[0]["zh"]
 
 
 class CalendarRange(NamedTuple):
@@ -161,19 +161,6 @@ def find_calendar_ranges(text: str, source: str, target: str) -> Iterator[Calend
                 names = calendar.written[target]
                 written = _TO.get(target, "至").join((names[first], names[last]))
                 yield CalendarRange(*found.span(), written, kind, frozenset((first, last)))
-
-
-def has_calendar_range(text: str, language: str) -> bool:
-    """Whether there may be a range in an English or German text, or is one of days in a Chinese
-    one. It begins with cheap looks."""
-    if language == "zh":
-        return ("周" in text or "星期" in text) and _RANGES[0]["zh"].search(text) is not None
-    to = _TO[language]
-    return bool(
-        (to in text and _LOOKS[language, to].search(text))
-        or ("-" in text and _LOOKS[language, "-"].search(text))
-        or ("–" in text and _LOOKS[language, "–"].search(text))
-    )
 
 
 def lost_calendar_ranges(source: str, target: str, pair: tuple[str, str]) -> list[str]:

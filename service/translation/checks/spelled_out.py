@@ -22,7 +22,12 @@ from service.translation.checks.amounts_in_words import (
     Rule,
     in_billions,
 )
-from service.translation.checks.calendar_ranges import has_calendar_range
+from service.translation.checks.calendar_ranges import (
+    CHINESE_DAYS,
+    RANGE_DASH,
+    RANGE_HYPHEN,
+    RANGE_TO,
+)
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
@@ -103,7 +108,8 @@ def has_spoken_numbers(text: str, language: str) -> bool:
     """Whether there may be such numbers, or times, halves or fractions in words, or from one day
     or month to another; any other look would take longer."""
     if language == "zh":
-        return "半" in text or "分之" in text or has_calendar_range(text, "zh")
+        has_days = ("周" in text or "星期" in text) and CHINESE_DAYS.search(text) is not None
+        return has_days or "半" in text or "分之" in text
     if language == "en":
         return (
             "half" in text
@@ -131,7 +137,9 @@ def has_spoken_numbers(text: str, language: str) -> bool:
             or "st of " in text
             or "nd of " in text
             or "rd of " in text
-            or has_calendar_range(text, "en")
+            or (" to " in text and RANGE_TO["en"].search(text) is not None)
+            or ("–" in text and RANGE_DASH["en"].search(text) is not None)
+            or ("-" in text and RANGE_HYPHEN["en"].search(text) is not None)
         )
     return language == "de" and (
         "alb " in text
@@ -139,7 +147,9 @@ def has_spoken_numbers(text: str, language: str) -> bool:
         or "ausend" in text
         or "undert" in text
         or " Prozent" in text
-        or has_calendar_range(text, "de")
+        or (" bis " in text and RANGE_TO["de"].search(text) is not None)
+        or ("–" in text and RANGE_DASH["de"].search(text) is not None)
+        or ("-" in text and RANGE_HYPHEN["de"].search(text) is not None)
         or "einhalb" in text
         or "derthalb" in text
         or "iertel " in text

@@ -108,19 +108,21 @@ def find_latin(text: str) -> Iterator[Span]:
 def lost_latin(text: str, translation: str) -> int:
     """How many of the runs the translation lacks, in capitals or not, or has with more digits."""
     small = translation.casefold()
-    runs = (regex.escape(text[start:end].casefold()) for start, end in find_latin(text))
-    return sum(regex.search(rf"{run}(?![0-9])", small) is None for run in runs)
+    return sum(not _occurs(text[start:end].casefold(), small) for start, end in find_latin(text))
+
+
+def _occurs(word: str, text: str) -> bool:
+    """Whether the word stands somewhere in the text without a digit behind it."""
+    return any(not behind[:1].isdigit() for behind in text.split(word)[1:])
 
 
 def lost_codes(text: str, translation: str) -> list[Span]:
     """The codes of a text, as B12 and CA 873, that the translation lacks or has longer."""
     if _MAYBE_CODE.search(text) is None or text.isupper():
         return []
-    return [
-        Span(*code.span())
-        for code in _CODE.finditer(text)
-        if regex.search(rf"{code[0]}(?![0-9])", translation, regex.IGNORECASE) is None
-    ]
+    small = translation.casefold()
+    codes = _CODE.finditer(text)
+    return [Span(*code.span()) for code in codes if not _occurs(code[0].casefold(), small)]
 
 
 def torn_latin(text: str, translation: str) -> list[Span]:
