@@ -308,8 +308,8 @@ def _untranslated(sentence: Sentence) -> Draft:
 
 def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None], float]:
     """Counts how much a translation lost: terms, codes, Latin words if it keeps them, letters of
-    names, words between kept strings, numbers before units, dates, days, hours, and numbers that only one
-    side has, lost ones twice; KEPT_LOST if a kept string was lost or doubled."""
+    names, words between kept strings, numbers before units, dates, days, hours, and numbers that
+    only one side has, lost ones twice; KEPT_LOST if a kept string was lost or doubled."""
     text, pair = sentence.text, (work.source, work.target)
     has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
     numbers = find_numbers(text) if has_numbers else None

@@ -7,14 +7,14 @@ import unicodedata
 import regex
 
 _DIGIT, _LETTER = "０-９", "Ａ-Ｚａ-ｚ"
-FULL_WIDTH = regex.compile(f"[{_DIGIT}{_LETTER}＃＊【］]")
+FULL_WIDTH = regex.compile(f"[{_DIGIT}{_LETTER}＃＊【］〖〔『〈]")
 """One of them, a sign that networks take for a number, or a bracket."""
 _RUN = regex.compile(
     rf"[＃＄＋－＠]?[{_DIGIT}{_LETTER}]++"
     rf"(?:(?:(?<=[{_DIGIT}])[：．，](?=[{_DIGIT}])|[－／＋＿＠＆＝])[{_DIGIT}{_LETTER}]++)*+％?|[＃＊]"
 )
 _WIDE = regex.compile("[！-～￠-￦【】]++")
-_BRACKETS = str.maketrans("【】［］", "[][]")
+_BRACKETS = str.maketrans("【】［］〖〗〔〕『』〈〉", "[][][][]“”《》")
 _OFFSET = ord("！") - ord("!")
 _HALVES = {char: char - _OFFSET for char in range(ord("！"), ord("～") + 1)}
 
@@ -27,7 +27,7 @@ def in_half_width(text: str) -> str:
 
 
 def with_narrow_brackets(text: str) -> str:
-    """The text with [] for 【】, which networks lose, and end a sentence with."""
+    """The text with [], “” and 《》 for brackets that networks lose, or end a sentence with."""
     return text.translate(_BRACKETS)
 
 

@@ -29,7 +29,8 @@ from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
 from service.translation.sentence.numbers.scaled import find_scaled
 from service.translation.sentence.numbers.swiss_amounts import find_swiss_amounts
-from service.translation.sentence.numbers.weekdays import DAYS, find_days
+from service.translation.sentence.numbers.weekdays import find_days
+from service.translation.sentence.numbers_of import LETTERS, POINT, find_numbers_of
 from service.translation.sentence.ordinals import find_ordinals
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
@@ -244,30 +245,8 @@ _MONTH = regex.compile(r"\b(?:Jänner|Feber)\b")
 _DASH = regex.compile(r"(?<=\p{L}{2})—(?=\p{L})")
 _POINT_WITHIN = regex.compile(r"(?<=(?<!\p{L})(?:\p{L}{2,4}|⟦\d\d?⟧))\.(?=,?\s[\p{Ll}\d⟦])")
 """That of an abbreviation: networks write 。 for it in Chinese."""
-_AFTER = r"(?=[\s,;:!?…)\]/]|$)"
-_POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;)\]])|(?=\.\W*+$))"
 _LABEL_END = regex.compile(r"\.\Z(?<=^[\p{Ll}\p{N}⟦][^!?\n]{0,40}.)")
 """A point that ends no sentence, since the text begins as a part of one: 5 Min."""
-_LETTERS = r"\p{L}\p{M}\p{N}"
-_NUMBERS_OF = {
-    "Art": "Artikel",
-    "Auftr": "Auftrags",
-    "Best": "Bestell",
-    "Kd": "Kunden",
-    "Kto": "Konto",
-    "Pers": "Personal",
-    "Rechn": "Rechnungs",
-    "Rg": "Rechnungs",
-    "Ser": "Serien",
-    "St": "Steuer",
-    "Tel": "Telefon",
-    "Vers": "Versicherungs",
-}
-_NUMBER_OF = regex.compile(
-    rf"(?<![{_LETTERS}._/-])"
-    rf"(?:(?P<short>{'|'.join(_NUMBERS_OF)})\.\s?-?\s?N|(?P<what>\p{{L}}{{3,}}?)(?:-N|n))r{_POINT}"
-)
-"""Bestell-Nr., Best.-Nr., Hausnr."""
 
 
 @dataclass(frozen=True)
@@ -298,7 +277,7 @@ class Spelled:
         if not self._words:
             return []
         words = "|".join({regex.escape(self.text[slice(*span)]) for span in self._words})
-        pattern = regex.compile(rf"(?<![{_LETTERS}])(?:{words})(?![{_LETTERS}])")
+        pattern = regex.compile(rf"(?<![{LETTERS}])(?:{words})(?![{LETTERS}])")
         source, copies = list(pattern.finditer(self.text)), list(pattern.finditer(target))
         if [word.group() for word in source] != [copy.group() for copy in copies]:
             return []
@@ -327,7 +306,7 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
     if "w/" in text and language == "en":
         found += (Replacement(*one.span(), _WITHS[one.group()]) for one in _WITH.finditer(text))
     if "." in text:
-        found += map(_number_of, _NUMBER_OF.finditer(text) if language == "de" else ())
+        found += find_numbers_of(text) if language == "de" else ()
         own = _OWN.get((language, target), {})
         for one in known.finditer(text):
             word = _word(one, language)
@@ -387,11 +366,6 @@ def spell(text: str, found: Sequence[Replacement], numbers: Sequence[Replacement
     return Spelled(spelled.text, words, counts, Replaced(spelled.text, back))
 
 
-def _number_of(written: regex.Match[str]) -> Replacement:
-    what = written["what"] or _NUMBERS_OF[written["short"]]
-    return Replacement(*written.span(), f"{what}-Nummer" if what.isupper() else f"{what}nummer")
-
-
 @cache
 def _abbreviations(language: str) -> regex.Pattern[str] | None:
     """The pattern of a language's abbreviations, a group for each. The point that also ends the
@@ -400,7 +374,7 @@ def _abbreviations(language: str) -> regex.Pattern[str] | None:
     if words is None:
         return None
     any_of = "|".join(f"({_pattern(abbreviation)})" for abbreviation in words)
-    return regex.compile(rf"(?<![{_LETTERS}._/-])(?:{any_of}){_POINT}")
+    return regex.compile(rf"(?<![{LETTERS}._/-])(?:{any_of}){POINT}")
 
 
 def _pattern(abbreviation: str) -> str:

@@ -248,10 +248,13 @@ def test_between_english_sentences_no_sign_is_of_full_width_and_no_bracket_is_gl
             assert "".join(part for pair in pairs for part in pair) == text
 
 
-@pytest.mark.parametrize("brackets", ["【】", "［］", "[]"])
-@pytest.mark.parametrize(("target", "read"), [("en", "[]"), ("ja", None)])
+@pytest.mark.parametrize(
+    ("brackets", "known"),
+    [("【】", "[]"), ("［］", "[]"), ("〖〗", "[]"), ("〔〕", "[]"), ("『』", "“”"), ("〈〉", "《》")],
+)
+@pytest.mark.parametrize("target", ["en", "ja"])
 def test_brackets_within_a_sentence_go_in_as_networks_know_them(
-    brackets: str, target: str, read: str | None
+    brackets: str, known: str, target: str
 ) -> None:
     text = "点击{0}开始{1}菜单，选择<b>{0}设置{1}</b>。"
     written = text.format(*brackets)
@@ -260,7 +263,7 @@ def test_brackets_within_a_sentence_go_in_as_networks_know_them(
     (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
     (sentence,) = document.sentences
     without_tags = text.replace("<b>", "").replace("</b>", "")
-    assert sentence.text == without_tags.format(*(read or brackets))
+    assert sentence.text == without_tags.format(*(known if target == "en" else brackets))
     assert [tag.offset for tag in sentence.tags] == [11, 15]
 
 

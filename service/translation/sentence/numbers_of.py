@@ -1,0 +1,40 @@
+"""German words for the number of something, such as Bestell-Nr., Kd.-Nr. and Hausnr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from service.translation.sentence.replaced import Replacement
+
+LETTERS = r"\p{L}\p{M}\p{N}"
+_AFTER = r"(?=[\s,;:!?…)\]/]|$)"
+POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;)\]])|(?=\.\W*+$))"
+"""The point of an abbreviation, without one that also ends the sentence."""
+_NUMBERS_OF = {
+    "Art": "Artikel",
+    "Auftr": "Auftrags",
+    "Best": "Bestell",
+    "Kd": "Kunden",
+    "Kto": "Konto",
+    "Pers": "Personal",
+    "Rechn": "Rechnungs",
+    "Rg": "Rechnungs",
+    "Ser": "Serien",
+    "St": "Steuer",
+    "Tel": "Telefon",
+    "Vers": "Versicherungs",
+}
+_NUMBER_OF = regex.compile(
+    rf"(?<![{LETTERS}._/-])"
+    rf"(?:(?P<short>{'|'.join(_NUMBERS_OF)})\.\s?-?\s?N|(?P<what>\p{{L}}{{3,}}?)(?:-N|n))r{POINT}"
+)
+"""Bestell-Nr., Best.-Nr., Hausnr."""
+
+
+def find_numbers_of(text: str) -> Iterator[Replacement]:
+    """The abbreviations, with whole words for them."""
+    for found in _NUMBER_OF.finditer(text):
+        what = found["what"] or _NUMBERS_OF[found["short"]]
+        yield Replacement(*found.span(), f"{what}-Nummer" if what.isupper() else f"{what}nummer")
