@@ -11,8 +11,9 @@ from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
 _DASH = regex.compile(r"(?<=\S )(?:--|[-–—])(?= \S)")
-_USUAL = {("—", "–"), ("--", "–"), ("--", "—")}
-"""What stands for a dash of the sentence as well: English ones are longer than German ones."""
+_USUAL = {("—", "–"), ("--", "–"), ("--", "—"), ("-", "–"), ("-", "—")}
+"""What stands for a dash of the sentence as well: English ones are longer than German ones, and
+hyphens often mean one."""
 
 
 @dataclass(frozen=True)

@@ -76,12 +76,16 @@ class Quotations:
 
 
 def _spaces(text: str) -> Iterator[Replacement]:
-    """Each space behind the first of two marks, and before the second."""
+    """Each space behind the first of two marks, and before the second; none beside a straight
+    mark that has a letter on its other side, and may be another one's."""
     marks = [*QUOTATION_MARK.finditer(text)]
     if not _are_paired("".join(mark[0] for mark in marks)):
         return
     for first, last in zip(marks[::2], marks[1::2], strict=True):
         inner = text[first.end() : last.start()]
+        beside = text[: first.start()][-1:] + text[last.end() : last.end() + 1]
+        if first[0] == '"' and any(map(str.isalnum, beside)):
+            continue
         if inner.strip() and inner.startswith(" "):
             yield Replacement(first.end(), first.end() + 1, "")
         if inner.strip() and inner.endswith(" "):

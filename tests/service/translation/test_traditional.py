@@ -250,7 +250,14 @@ def test_between_english_sentences_no_sign_is_of_full_width_and_no_bracket_is_gl
 
 @pytest.mark.parametrize(
     ("brackets", "known"),
-    [("【】", "[]"), ("［］", "[]"), ("〖〗", "[]"), ("〔〕", "[]"), ("『』", "“”"), ("〈〉", "《》")],
+    [
+        ("【】", "[]"),
+        ("［］", "[]"),
+        ("〖〗", "[]"),
+        ("〔〕", "[]"),
+        ("『』", "“”"),
+        ("〈〉", "《》"),
+    ],
 )
 @pytest.mark.parametrize("target", ["en", "ja"])
 def test_brackets_within_a_sentence_go_in_as_networks_know_them(

@@ -25,6 +25,12 @@ def test_they_are_those_of_the_source_if_as_many(
 ) -> None:
     _, (entry,) = prepared(source.replace("/", dash), pair=("de", "en"))
     draft = leave(entry.stages, to_itself(target.replace("/", written)))
-    is_usual = source.count("/") != target.count("/") or f"{dash}{written}" in ("—–", "--–", "--—")
+    is_usual = source.count("/") != target.count("/") or f"{dash}{written}" in (
+        "—–",
+        "--–",
+        "--—",
+        "-–",
+        "-—",
+    )
     assert draft is not None
     assert draft.text == target.replace("/", written if is_usual else dash)

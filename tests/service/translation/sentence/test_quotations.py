@@ -88,3 +88,9 @@ def test_no_space_is_inside_a_quotation_unless_the_source_has_one(
     bare = f"He said, {first}Stop{last} and {first}go.{last}"
     assert left("他说“停”和“走。”", spaced, "en") == bare
     assert left("他说“停 ”和“走。”", spaced, "en") == spaced
+
+
+def test_between_quotations_spaces_stay_where_marks_are_doubled() -> None:
+    text = 'It says "S" in "IoT" - there is no "S" in the IoT,"'
+    assert left("„S“ im „IoT“ – kein „S“.", f'{text} "', "en") == f'{text} "'
+    assert left("„S“ im „IoT“ – kein „S“.", text.replace(' "IoT"', ' IoT"'), "en").count('" ') == 3
