@@ -1,5 +1,6 @@
-"""From one day of the week or month to another, as in Mon–Fri and 3月至5月: networks lose one of
-the two, so that they are compared, and carried, as wholes."""
+"""From one day of the week or month to another, as in Mon–Fri and 3月至5月, and several days, as in
+Monday, Wednesday and Friday: networks lose some, so that these are compared and carried as wholes.
+"""
 
 from __future__ import annotations
 
@@ -118,6 +119,27 @@ _RANGES = [
     }
     for calendar, (before, behind) in zip(_CALENDARS, _OUTSIDE, strict=True)
 ]
+_AND = {"en": "and|&", "de": "und|sowie|&", "zh": "[和及与跟]"}
+_OR = {"en": "or", "de": "oder", "zh": "或"}
+_LISTS = {
+    code: regex.compile(
+        rf"{before}(?:{day})(?:(?P<joint>,?\s(?:{_AND[code]}|{_OR[code]})\s|,\s)(?:{day}))++{behind}"
+        if code != "zh"
+        else rf"(?:{day})(?:(?P<joint>\s?(?:[、，,]|{_AND[code]}|{_OR[code]})\s?)(?:{day}))++"
+    )
+    for before, behind in _OUTSIDE[:1]
+    for code, day in (
+        *((code, f"(?P<name>{'|'.join(_CALENDARS[0].written[code])})") for code in _WORDS),
+        ("zh", _CALENDARS[0].pattern("zh", "name")),
+    )
+}
+"""Several days of the week by their whole names."""
+_KINDS_OF_JOINTS = {code: (regex.compile(_OR[code]), regex.compile(_AND[code])) for code in _AND}
+_WRITTEN_JOINTS = {
+    "en": (" or ", " and ", ", "),
+    "de": (" oder ", " und ", ", "),
+    "zh": ("或", "和", "、"),
+}
 _NAMED = [
     {
         code: regex.compile(
@@ -136,7 +158,13 @@ RANGE_TO, RANGE_DASH, RANGE_HYPHEN = (
     for joints in (_TO, dict.fromkeys(_TO, "–"), dict.fromkeys(_TO, "-"))
 )
 """Cheap looks by language: a joint, which is looked for first, and how the second name begins."""
-CHINESE_DAYS = _RANGES[0]["zh"]
+CHINESE_DAYS = regex.compile(f"{_RANGES[0]['zh'].pattern}|{_LISTS['zh'].pattern}")
+LISTED_DAYS = {
+    "en": re.compile(r"day(?:,|,? (?:and|or)| &) (?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"),
+    "de": re.compile(
+        r"(?:tag|woch)(?:,| (?:und|oder|sowie|&)) (?:Mon|Diens|Mitt|Donn|Frei|Sam|Sonn)"
+    ),
+}
 
 
 class CalendarRange(NamedTuple):
@@ -151,9 +179,12 @@ class CalendarRange(NamedTuple):
 
 
 def find_calendar_ranges(text: str, source: str, target: str) -> Iterator[CalendarRange]:
-    """The ranges of a text, if both languages have names here. Linear time."""
+    """The ranges of a text, and its several days, if both languages have names here. Linear
+    time."""
     if source not in _JOINTS or target not in _JOINTS:
         return
+    for several in _LISTS[source].finditer(text):
+        yield _several(several, source, target)
     for kind, calendar in enumerate(_CALENDARS):
         for found in _RANGES[kind][source].finditer(text):
             first, last = (calendar.place(found[group], source) for group in ("first", "last"))
@@ -161,6 +192,20 @@ def find_calendar_ranges(text: str, source: str, target: str) -> Iterator[Calend
                 names = calendar.written[target]
                 written = _TO.get(target, "至").join((names[first], names[last]))
                 yield CalendarRange(*found.span(), written, kind, frozenset((first, last)))
+
+
+def _several(found: regex.Match[str], source: str, target: str) -> CalendarRange:
+    """Several days as the target lists them."""
+    places = [_CALENDARS[0].place(name, source) for name in found.captures("name")]
+    first, *others = (_CALENDARS[0].written[target][place] for place in places)
+    joints = (_joint(joint, source, target) for joint in found.captures("joint"))
+    rest = (f"{joint}{name}" for joint, name in zip(joints, others, strict=True))
+    return CalendarRange(*found.span(), "".join([first, *rest]), 0, frozenset(places))
+
+
+def _joint(joint: str, source: str, target: str) -> str:
+    kinds = (kind for kind, one in enumerate(_KINDS_OF_JOINTS[source]) if one.search(joint))
+    return _WRITTEN_JOINTS[target][next(kinds, -1)]
 
 
 def lost_calendar_ranges(source: str, target: str, pair: tuple[str, str]) -> list[str]:

@@ -24,6 +24,7 @@ from service.translation.checks.amounts_in_words import (
 )
 from service.translation.checks.calendar_ranges import (
     CHINESE_DAYS,
+    LISTED_DAYS,
     RANGE_DASH,
     RANGE_HYPHEN,
     RANGE_TO,
@@ -140,6 +141,7 @@ def has_spoken_numbers(text: str, language: str) -> bool:
             or (" to " in text and RANGE_TO["en"].search(text) is not None)
             or ("–" in text and RANGE_DASH["en"].search(text) is not None)
             or ("-" in text and RANGE_HYPHEN["en"].search(text) is not None)
+            or ("day" in text and LISTED_DAYS["en"].search(text) is not None)
         )
     return language == "de" and (
         "alb " in text
@@ -150,6 +152,7 @@ def has_spoken_numbers(text: str, language: str) -> bool:
         or (" bis " in text and RANGE_TO["de"].search(text) is not None)
         or ("–" in text and RANGE_DASH["de"].search(text) is not None)
         or ("-" in text and RANGE_HYPHEN["de"].search(text) is not None)
+        or ("tag" in text and LISTED_DAYS["de"].search(text) is not None)
         or "einhalb" in text
         or "derthalb" in text
         or "iertel " in text

@@ -19,6 +19,7 @@ WEEK = {code: [*dict.fromkeys(days.values())] for code, days in DAYS.items()}
 WEEK["zh"] = [f"周{day}" for day in "一二三四五六日"]
 YEAR = {**MONTHS, "zh": [f"{month}月" for month in range(1, 13)]}
 JOINTS = {"de": (" bis ", "–"), "en": (" to ", " - "), "zh": ("至", "～")}
+LISTS = {"de": (", ", " und ", " oder "), "en": (", ", " and ", " or "), "zh": ("、", "和", "或")}
 
 
 @pytest.mark.parametrize("names", [WEEK, YEAR])
@@ -36,6 +37,29 @@ def test_a_range_is_carried_as_the_target_writes_it_and_lost_without_one_end(
             assert lost_calendar_ranges(text, amount.new, pair) == []
             for one in there:
                 assert lost_calendar_ranges(text, f"{one}, {one}", pair) == [text]
+
+
+@pytest.mark.parametrize("pair", [*itertools.permutations(LISTS, 2)])
+def test_several_days_are_carried_as_the_target_lists_them_and_lost_without_one(
+    pair: tuple[str, str],
+) -> None:
+    source, target = pair
+    for days in itertools.permutations(range(7), 3):
+        for joints in itertools.product(range(3), repeat=2):
+            text, there = (_listed(language, days, joints) for language in pair)
+            assert has_spoken_numbers(text, source)
+            (amount,) = find_amounts(text, *pair)
+            assert amount == (0, len(text), there)
+            assert lost_calendar_ranges(text, there, pair) == []
+            for day in days:
+                rest = [WEEK[target][one] for one in days if one != day]
+                assert lost_calendar_ranges(text, ", ".join(rest), pair) == [text]
+
+
+def _listed(language: str, days: tuple[int, ...], joints: tuple[int, ...]) -> str:
+    first, *others = (WEEK[language][day] for day in days)
+    rest = (LISTS[language][joint] + day for joint, day in zip(joints, others, strict=True))
+    return "".join([first, *rest])
 
 
 def test_ranges_are_looked_for_without_a_number() -> None:
