@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import regex
@@ -10,6 +9,7 @@ import regex
 from model.text.spans import Span
 
 _LINE = regex.compile(r"([^\n\r\f\v]*+)(?:\r\n|\n|\r|\f|\v|\Z)")
+_SPACE = regex.compile(r"\s*+")
 _TAB = 8
 
 Lines = Sequence[Span]
@@ -42,14 +42,18 @@ class SourceLines:
 
     def cut(self, line: Span, indent: int) -> Span:
         """The line without its first columns of white space."""
+        lead = self._lead(line)
+        if "\t" not in lead:
+            return Span(line.start + min(len(lead), indent), line.end)
         start, column = line.start, 0
-        while start < line.end and column < indent and self.text[start].isspace():
-            column += _TAB - column % _TAB if self.text[start] == "\t" else 1
-            start += 1
+        for char in lead:
+            if column < indent:
+                column += _TAB - column % _TAB if char == "\t" else 1
+                start += 1
         return Span(start, line.end)
 
     def stripped(self, line: Span) -> Span:
-        return self.cut(line, _TAB * (line.end - line.start))
+        return Span(line.start + len(self._lead(line)), line.end)
 
     def dedented(self, lines: Lines) -> list[Span]:
         """The lines without the white space that all of them begin with."""
@@ -58,7 +62,8 @@ class SourceLines:
 
     def _indent(self, line: Span) -> int:
         """The columns of the white space that begins a line."""
-        column = 0
-        for char in itertools.takewhile(str.isspace, self.text[slice(*line)]):
-            column += _TAB - column % _TAB if char == "\t" else 1
-        return column
+        return len(self._lead(line).expandtabs(_TAB))
+
+    def _lead(self, line: Span) -> str:
+        found = _SPACE.match(self.text, line.start, line.end)
+        return found.group() if found else ""
