@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
 from service.documents.markdown_extensions import push_title
+from service.documents.rst_directives import SHOWN
 
 _BEGIN = regex.compile(
     r"(?P<fence>(?P<char>[`~:])(?P=char){2,}+)[ \t]*+"
@@ -31,7 +32,6 @@ _CODE = regex.compile(
 _NAMED = frozenset({"figure", "figure-md", "grid"})
 """Directives that begin with an address, a name or numbers in place of a title."""
 _OPTION = regex.compile(r":(?P<name>[\w-]++):(?:[ \t]++(?P<title>[^\n]*+))?")
-_SHOWN = frozenset({"alt", "caption", "footer", "header", "title"})
 _BLOCK_OF_OPTIONS = "---"
 _COMMENT = regex.compile(r"%(?:[ \t][^\n]*+)?")
 
@@ -81,7 +81,7 @@ def _options(state: StateBlock, first: int, last: int) -> Iterator[int]:
         option = _OPTION.fullmatch(state.src, *_line(state, number))
         if not (is_block or option):
             return
-        if option and option["name"] in _SHOWN:
+        if option and option["name"] in SHOWN:
             push_title(state, option, number, number + 1)
         yield number
         if is_block and number > first and text == _BLOCK_OF_OPTIONS:

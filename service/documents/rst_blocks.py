@@ -8,12 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import regex
 
 from model.text.spans import Span
-from service.documents.rst_directives import TITLES, Argument, argument_of, has_text
+from service.documents.rst_directives import SHOWN, Argument, argument_of, has_text
 from service.documents.rst_lines import Lines, SourceLines
 from service.documents.rst_marks import NAME
 from service.documents.rst_tables import Table, read_grid, read_simple
@@ -60,11 +60,9 @@ _STAY = regex.compile(
 _SHORTEST_RULE = 4
 _MOST_LEVELS = 100
 
-BlockKind = Literal["paragraph", "attribute"]
 
-
-class Title(NamedTuple):
-    """A title: where it and its lines begin and end, the line below it, the spaces before it, and
+class Heading(NamedTuple):
+    """A heading: where it and its lines begin and end, the line below it, the spaces before it, and
     how its lines end."""
 
     start: int
@@ -76,21 +74,21 @@ class Title(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Block:
-    """A text and where it stands. `before`: the line break before its translation, or between
-    the lines of a table; `is_before_code`: two colons end it."""
+class TextBlock:
+    """A text and where it stands. `is_attribute`: it has no marks; `before`: the line break before
+    its translation, or between the lines of a table; `is_before_code`: two colons end it."""
 
     start: int
     end: int
     text: str
-    kind: BlockKind = "paragraph"
-    title: Title | None = None
+    is_attribute: bool = False
+    heading: Heading | None = None
     before: str = ""
     is_before_code: bool = False
     table: Table | None = None
 
 
-_Found = Generator[Block, None, int]
+_Found = Generator[TextBlock, None, int]
 """Yields the texts of a block, and returns the number of the line behind it."""
 
 
@@ -115,10 +113,10 @@ class Blocks:
             "ruled": self._ruled,
         }
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[TextBlock]:
         yield from self._body(self._source.lines())
 
-    def _body(self, lines: Lines) -> Iterator[Block]:
+    def _body(self, lines: Lines) -> Iterator[TextBlock]:
         self._depth += 1
         if self._depth > _MOST_LEVELS:
             raise InvalidDocument("the file is nested too deeply")
@@ -207,13 +205,13 @@ class Blocks:
 
     def _table_of(
         self, lines: Lines, read: Callable[[Sequence[str]], Table | None]
-    ) -> Iterator[Block]:
+    ) -> Iterator[TextBlock]:
         """The table in these lines, if it is not left as it is."""
         drawn = [self._source.line(lines, number) for number in range(len(lines))]
         if len(lines) > 1 and not any("\t" in line for line in drawn) and (table := read(drawn)):
             start, end = lines[0].start, lines[-1].end
             between = self._source.text[lines[0].end : lines[1].start]
-            yield Block(start, end, "\n".join(table.texts), before=between, table=table)
+            yield TextBlock(start, end, "\n".join(table.texts), before=between, table=table)
 
     def _table(self, lines: Lines, number: int, _: regex.Match[str]) -> _Found:
         """A table with lines of equals signs, the last of which has an empty line behind it."""
@@ -246,7 +244,7 @@ class Blocks:
             return end
         return self._source.end(lines, number + 1)
 
-    def _directive(self, name: str, lines: list[Span]) -> Iterator[Block]:
+    def _directive(self, name: str, lines: list[Span]) -> Iterator[TextBlock]:
         first = 0 if self._source.line(lines, 0) else 1
         end = next(
             (n for n in range(first, len(lines)) if not self._source.line(lines, n)), len(lines)
@@ -266,7 +264,7 @@ class Blocks:
     def _option(self, lines: Lines, number: int) -> regex.Match[str] | None:
         return _OPTION.match(self._source.line(lines, number))
 
-    def _argument(self, kind: Argument | None, lines: Lines) -> Iterator[Block]:
+    def _argument(self, kind: Argument | None, lines: Lines) -> Iterator[TextBlock]:
         if kind == "title":
             yield from self._paragraph_of(lines)
         elif kind == "version" and lines:
@@ -274,17 +272,17 @@ class Blocks:
             first = Span(lines[0].start + (found.end() if found else 0), lines[0].end)
             yield from self._paragraph_of([first, *lines[1:]])
 
-    def _options(self, lines: Lines) -> Iterator[Block]:
+    def _options(self, lines: Lines) -> Iterator[TextBlock]:
         """The texts of options that a reader sees."""
         begins = [n for n in range(len(lines)) if self._option(lines, n)]
         for begin, end in itertools.pairwise([*begins, len(lines)]):
             found = self._option(lines, begin)
-            if found and found["name"] in TITLES:
+            if found and found["name"] in SHOWN:
                 first = Span(lines[begin].start + found.end(), lines[begin].end)
-                kind: BlockKind = "attribute" if found["name"] == "alt" else "paragraph"
-                yield from self._paragraph_of([first, *lines[begin + 1 : end]], kind)
+                value = [first, *lines[begin + 1 : end]]
+                yield from self._paragraph_of(value, is_attribute=found["name"] == "alt")
 
-    def _definitions(self, lines: Lines) -> Iterator[Block]:
+    def _definitions(self, lines: Lines) -> Iterator[TextBlock]:
         """Of terms that links name: they stay."""
         number = 0
         while number < len(lines):
@@ -293,7 +291,7 @@ class Blocks:
             number = end + 1
 
     def _ruled(self, lines: Lines, number: int, found: regex.Match[str]) -> _Found:
-        """A title between two lines, or a line between sections."""
+        """A heading between two lines, or a line between sections."""
         rule = found.group()
         if len(rule) < _SHORTEST_RULE and len(rule) < len(self._source.line(lines, number + 1)):
             return number
@@ -301,16 +299,16 @@ class Blocks:
             self._source.line(lines, number + 2) == rule
             and self._source.line(lines, number + 1).strip()
         ):
-            yield self._title(lines, number + 1, is_overlined=True)
+            yield self._heading(lines, number + 1, is_overlined=True)
             return number + 3
         is_line = len(rule) >= _SHORTEST_RULE and not self._source.line(lines, number + 1)
         return number + is_line
 
-    def _title(self, lines: Lines, number: int, *, is_overlined: bool) -> Block:
+    def _heading(self, lines: Lines, number: int, *, is_overlined: bool) -> TextBlock:
         line, below = lines[number], lines[number + 1]
         start = self._source.stripped(line).start
         end_of_line = self._source.text[line.end : below.start].lstrip(" \t") or "\n"
-        title = Title(
+        heading = Heading(
             lines[number - is_overlined].start,
             below.end,
             self._source.text[slice(*below)],
@@ -318,14 +316,14 @@ class Blocks:
             self._source.text[line.start : start],
             end_of_line,
         )
-        return Block(start, line.end, self._source.text[start : line.end], title=title)
+        return TextBlock(start, line.end, self._source.text[start : line.end], heading=heading)
 
     def _paragraph(self, lines: Lines, number: int) -> _Found:
         text, following = self._source.line(lines, number), self._source.line(lines, number + 1)
         if following[:1].isspace():
             return (yield from self._defined(lines, number))
         if _RULE.match(following) and len(following) >= min(_SHORTEST_RULE, len(text)):
-            yield self._title(lines, number, is_overlined=False)
+            yield self._heading(lines, number, is_overlined=False)
             return number + 2
         end = number + 1
         while (text := self._source.line(lines, end)) and not text[0].isspace():
@@ -358,7 +356,7 @@ class Blocks:
             first += 1
         return first
 
-    def _paragraph_of(self, lines: Lines, kind: BlockKind = "paragraph") -> Iterator[Block]:
+    def _paragraph_of(self, lines: Lines, *, is_attribute: bool = False) -> Iterator[TextBlock]:
         """The text of these lines."""
         shown = [self._source.stripped(line) for line in lines]
         shown = [line for line in shown if line.end > line.start]
@@ -373,7 +371,7 @@ class Blocks:
                 text, is_before_code = alone.rstrip(), False
                 end -= len("::") + len(alone) - len(text)
         before = self._breaks.get(start, "")
-        yield Block(start, end, text, kind, None, before, is_before_code)
+        yield TextBlock(start, end, text, is_attribute, None, before, is_before_code)
 
 
 def _is_numbered(line: str) -> bool:

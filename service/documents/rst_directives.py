@@ -34,7 +34,7 @@ _NAMED = regex.compile(
     regex.X,
 )
 _NO_CONTENT = frozenset({"contents", "csv-table", "centered", "replace", "rubric"})
-TITLES = frozenset({"alt", "caption", "footer", "header", "title"})
+SHOWN = frozenset({"alt", "caption", "footer", "header", "title"})
 """Options that a reader sees."""
 _TERMS = "glossary"
 

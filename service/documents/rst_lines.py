@@ -22,6 +22,7 @@ class SourceLines:
         self.text = text
 
     def lines(self) -> list[Span]:
+        """All lines of the text."""
         matches = (match.span(1) for match in _LINE.finditer(self.text))
         return [Span(a, a + len(self.text[a:b].rstrip())) for a, b in matches]
 
@@ -53,6 +54,7 @@ class SourceLines:
         return Span(start, line.end)
 
     def stripped(self, line: Span) -> Span:
+        """The line without the white space that it begins with."""
         return Span(line.start + len(self._lead(line)), line.end)
 
     def dedented(self, lines: Lines) -> list[Span]:

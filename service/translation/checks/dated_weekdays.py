@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.calendar_ranges import DAYS
 from service.translation.checks.dates import Date, find_dates
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
 
 _NAMES = {
-    "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-    "de": ("Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"),
+    **{code: tuple(dict.fromkeys(days.values())) for code, days in DAYS.items()},
     "zh": tuple(f"星期{char}" for char in "一二三四五六日"),
 }
 _ANY = {code: "|".join(names) for code, names in _NAMES.items()}
