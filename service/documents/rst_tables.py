@@ -16,7 +16,6 @@ import regex
 from service.documents.segments import is_worded
 
 _WIDE = frozenset("WF")
-_INVISIBLE = frozenset({"Mn", "Me", "Cf"})
 _FILLER = "\0"
 """What follows a wide character, which takes two columns."""
 _BLOCK = regex.compile(r"[-*+•|>:]\s|[-*+]\Z|\(?(?:\d+|[A-Za-z#])[.)]\s|\.\.\s|.*::\Z", regex.S)
@@ -94,8 +93,8 @@ class Table(NamedTuple):
 
 
 def width_of(text: str) -> int:
-    """The columns of a text."""
-    shown = (char for char in text if unicodedata.category(char) not in _INVISIBLE)
+    """The columns of a text, as docutils counts them."""
+    shown = (char for char in text if not unicodedata.combining(char))
     return sum(1 + (unicodedata.east_asian_width(char) in _WIDE) for char in shown)
 
 

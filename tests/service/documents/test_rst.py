@@ -9,8 +9,11 @@ import docutils.nodes
 import pytest
 from docutils.frontend import get_default_settings
 from docutils.parsers.rst import Parser
-from docutils.utils import new_document
+from docutils.utils import column_width, new_document
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from service.documents.rst_tables import width_of
 from service.errors import InvalidDocument
 from service.translation.markup.coded_text import CodedText
 from tests.service.documents.samples import OPTIONS, capitals, coded, parse_file, translated
@@ -167,3 +170,9 @@ def test_what_is_nested_too_deeply_is_refused_at_once() -> None:
     for deep in ("\n".join(" " * depth + "a" for depth in range(200)), "- " * 1000):
         with pytest.raises(InvalidDocument, match="nested too deeply"):
             parse_file(deep.encode(), "a.rst", OPTIONS)
+
+
+@given(st.text())
+@example("\U0001f469\u200d\U0001f466 a\u0301 \uff21 \U0001d400")
+def test_columns_are_counted_as_docutils_does(text: str) -> None:
+    assert width_of(text) == column_width(text)
