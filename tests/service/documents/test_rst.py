@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from service.documents.rst_tables import width_of
 from service.errors import InvalidDocument
-from service.translation.markup.coded_text import CodedText
+from service.translation.markup.coded_text import CodedText, Text
 from tests.service.documents.samples import OPTIONS, capitals, coded, parse_file, translated
 
 WRITTEN = {
@@ -120,11 +120,15 @@ def nodes_of(text: str) -> Iterator[tuple[int, str, str]]:
         yield depth, node.tagname, node.astext() if isinstance(node, stays) else ""
 
 
-def wide(text: str | CodedText) -> str | CodedText:
+def wide(text: Text) -> Text:
     """A translation without spaces in characters of two columns."""
     if isinstance(text, str):
-        return "".join("\u4e2d" if char.isalpha() else char.strip() for char in text)
-    return CodedText.of(wide(part) if isinstance(part, str) else part for part in text.parts)
+        return _wide(text)
+    return CodedText.of(_wide(part) if isinstance(part, str) else part for part in text.parts)
+
+
+def _wide(text: str) -> str:
+    return "".join("\u4e2d" if char.isalpha() else char.strip() for char in text)
 
 
 @pytest.mark.parametrize("source", WRITTEN)
