@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import torch
 from sacrebleu.metrics.bleu import BLEU
@@ -22,7 +21,7 @@ from model.text.tokenizer import Tokenizer
 from model.training.anchors import Pair
 from model.training.data import BatchMaker, read_pairs
 from model.training.optimisation import summed_loss, training_precision
-from model.training.recipe import DataTable, RecipeError
+from model.training.recipe import DataTable, RecipeError, TrainingPrecision
 from model.training.recipe_file import load_recipe
 
 Translate = Callable[[list[str], str, str], list[str]]
@@ -91,9 +90,7 @@ def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentence
 
 
 @torch.no_grad()
-def dev_loss(
-    model: Transformer, batches: BatchMaker, precision: Literal["float32", "bfloat16"]
-) -> float:
+def dev_loss(model: Transformer, batches: BatchMaker, precision: TrainingPrecision) -> float:
     """Mean cross-entropy of a target token over all dev sets in all directions."""
     model.eval()
     total, tokens = 0.0, 0

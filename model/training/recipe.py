@@ -16,6 +16,7 @@ from model.text.languages import is_code
 from model.text.reserved import MAX_RESERVED
 from model.values import is_name, is_whole_number, shown
 
+TrainingPrecision = Literal["auto", "float32", "bfloat16"]
 _RESERVED_IN_A_PAIR = 5
 """The most pieces of a kind that augmentation puts into one pair."""
 
@@ -138,7 +139,8 @@ class TrainingTable:
     provides the initial weights and the vocabulary. With `grow` the run trains its own vocabulary
     and may have more layers (`model.training.growth`). `frozen_layers` > 0 keeps the
     embeddings and this number of the lowest encoder layers as they are in `start`; a step takes
-    less time, and less can be forgotten.
+    less time, and less can be forgotten. `precision`: "auto" is bfloat16 where matrices are
+    multiplied in it (a GPU since Ampere, a CPU with AMX), else float32, which is faster there.
     """
 
     max_steps: int
@@ -150,7 +152,7 @@ class TrainingTable:
     label_smoothing: float = 0.1
     clip_norm: float = 1.0
     initialisation: Literal["xavier", "kaiming"] = "xavier"
-    precision: Literal["float32", "bfloat16"] = "bfloat16"
+    precision: TrainingPrecision = "auto"
     validate_every: int = 1000
     validation_sentences: int = 200
     save_every: int = 500

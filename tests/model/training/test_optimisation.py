@@ -8,7 +8,12 @@ import torch
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.training.data import Batch
-from model.training.optimisation import OptimiserStep, learning_rate, summed_loss
+from model.training.optimisation import (
+    OptimiserStep,
+    learning_rate,
+    summed_loss,
+    training_precision,
+)
 from model.training.recipe import TrainingTable
 
 
@@ -72,3 +77,14 @@ def test_accumulated_gradients_are_those_of_one_batch_and_clipped(
     torch.testing.assert_close(moved[0], moved[1], atol=1e-5, rtol=1e-3)
     norm = moved[0].norm().item()
     assert norm == pytest.approx(clip_norm, rel=0.01) if clip_norm else norm > 0.1
+
+
+@pytest.mark.parametrize("has_amx", [True, False])
+def test_auto_is_bfloat16_only_where_it_is_faster(
+    has_amx: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": has_amx})
+    ones = torch.ones(2, 2)
+    for precision, is_bfloat16 in (("auto", has_amx), ("bfloat16", True), ("float32", False)):
+        with training_precision(precision, torch.device("cpu")):
+            assert (ones @ ones).dtype == (torch.bfloat16 if is_bfloat16 else torch.float32)

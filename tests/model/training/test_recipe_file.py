@@ -142,7 +142,7 @@ def test_a_mistake_in_a_stage_is_named(tmp_path: Path, right: str, wrong: str, s
         (
             "max_steps = 100",
             'max_steps = 9\nprecision = "float16"',
-            r"training.precision must be one of \['float32', 'bfloat16'\], got 'float16'",
+            r"training.precision must be one of \['auto', 'float32', 'bfloat16'\], got 'float16'",
         ),
         ('"one"', '"o\\u001bne"', r"data.corpora.name must be of printable .*, got 'o\\x1bne'"),
         ("max_tokens = 50", 'files = "{name}.gz"', "data.files must have {name} and {split}, got"),
