@@ -69,16 +69,9 @@ _MOST_PLAIN = 500
 _WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
 _CLOSED_DAY = "(?:[DFMS][aior] (?:geschlossen|Ruhetag|zu)|[FMSTW][a-z]{2,4} [Cc]losed)\\b"
 USUAL = re.compile(rf"(?!{_CLOSED_DAY}){_WORD}(?:,? {_WORD})*+[.!?]?")
-_USUAL_HAN = "[一-\u4e06\u4e08-\u7c72\u7c74-\u96f5\u96f7-鿿]"
-"""Without 万, 米 and 零."""
-USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、){_USUAL_HAN}++(?:[，、]{_USUAL_HAN}++)*+[。！？]?")
+_USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、)[一-鿿]++(?:[，、][一-鿿]++)*+[。！？]?")
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
 one at the end. For them, one look answers what `_is_bare_sentence` asks."""
-ODD_NUMERAL = re.compile(
-    "[一二三四五六七八九十〇两][成战年十百千世折点时克升瓦伏]|[一二三四五六七八两][二三四五六七八九]"
-    "|[一二三四五六七八九十两〇百千亿][多余]|[十百千亿]几|[几数][百千]?亿|块[二三四五六七八九]|第十[一二三四五六七八九]|[以为][一二三四五六七八九零]比"
-)
-"""In usual Chinese sentences, what may be of a number that goes in otherwise."""
 
 
 class Preparation:
@@ -89,7 +82,10 @@ class Preparation:
         self._encoder = SentenceEncoder(
             tokenizer, work.source, work.target, limits.max_source_tokens
         )
-        self._usual = USUAL_CHINESE if work.source == SIMPLIFIED else USUAL
+        is_chinese_source = work.source == SIMPLIFIED
+        self._usual = _USUAL_CHINESE if is_chinese_source else USUAL
+        self._may_be_odd = has_odd_words if is_chinese_source else has_spoken_numbers
+        """Whether a usual sentence may need a stage."""
         self._is_translated = is_in_target(work.source, work.target)
         self._target_words = frequent_words(work.source, work.target)
         self._keeps_han = self._is_translated is is_chinese
@@ -177,11 +173,7 @@ class Preparation:
             or not self._target_words.isdisjoint(text.split())
         ):
             return None
-        is_usual = (
-            self._usual.fullmatch(text) is not None
-            and not has_spoken_numbers(text, source)
-            and (source != "zh" or ODD_NUMERAL.search(text) is None)
-        )
+        is_usual = self._usual.fullmatch(text) is not None and not self._may_be_odd(text, source)
         if not (is_usual or self._is_bare_sentence(text)):
             return None
         has_stage = not is_usual and has_odd_words(text, source)

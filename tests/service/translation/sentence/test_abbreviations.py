@@ -12,7 +12,7 @@ from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.language.chinese import HAN
 from service.translation.language.segmentation import has_letters
-from service.translation.preparation import ODD_NUMERAL, USUAL, USUAL_CHINESE
+from service.translation.preparation import USUAL
 from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.stages import Draft
@@ -20,11 +20,9 @@ from tests.service.translation.sentence.test_stages import to_itself
 
 
 def is_looked_at(text: str, language: str) -> bool:
-    """Whether the cheap looks, and the one for usual sentences, tell that it may be odd."""
-    usual = USUAL_CHINESE if language == "zh" else USUAL
-    is_usual = usual.fullmatch(text.rstrip("，、；, ")) is not None
-    is_spoken = has_spoken_numbers(text, language) or ODD_NUMERAL.search(text) is not None
-    return has_odd_words(text, language) and (not is_usual or is_spoken)
+    """Whether the cheap look, or the one for usual sentences, tells that it may be odd."""
+    is_usual = language != "zh" and USUAL.fullmatch(text.rstrip(", ")) is not None
+    return has_spoken_numbers(text, language) if is_usual else has_odd_words(text, language)
 
 
 def entered(text: str, language: str) -> str | None:
