@@ -13,7 +13,7 @@ _DIGITS = "一二三四五六七八九"
 _YEAR = regex.compile(
     rf"(?<![\d第{_DIGITS}十百千万〇零])(?P<year>[一二][〇零{_DIGITS}]{{3}})(?=年(?!级))"
     rf"|(?:(?P<century>二十一?|十[{_DIGITS}]|(?<!\d)1\d|2[01])世纪|(?P<last>上个?世纪))"
-    rf"的?(?P<tens>[{_DIGITS}]十|[1-9]0)年代"
+    rf"的?(?P<tens>[{_DIGITS}]十|[0-9]0)年代"
     rf"|(?<![\d第{_DIGITS}十百千万])(?P<tens>[{_DIGITS}]十)年代"
     rf"|(?<=公元前?)(?P<alone>[{_DIGITS}十]{{1,3}})(?=世纪)"
 )
@@ -33,7 +33,7 @@ def _in_digits(found: regex.Match[str]) -> str | None:
     if found["alone"]:
         century = chinese_value(found["alone"])
         return None if century is None else str(century)
-    tens = numeral_value(found["tens"])
+    tens = f"{numeral_value(found['tens']):02}年代"
     if found["last"]:
-        return f"{_LAST_CENTURY - 1}{tens}年代"
-    return f"{numeral_value(found['century']) - 1}{tens}年代" if found["century"] else f"{tens}年代"
+        return f"{_LAST_CENTURY - 1}{tens}"
+    return f"{numeral_value(found['century']) - 1}{tens}" if found["century"] else tens

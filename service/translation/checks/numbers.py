@@ -38,7 +38,6 @@ _HEAD = regex.compile(r"\d+(?:\D\d{2,3})*+")
 _WITH_ZERO = regex.compile(r"[1-9](?:(?:\d{0,2}+|\d*+\D.*)\D\d\d0|\d{3,}+,000)")
 """1.500 is not 1.5: networks write 250,000 for 250.00, and 3500,000 for 3500. But 10500.000 is
 10,500."""
-_DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(
     r"(?=\d)(?:\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+[:：]\d{2}+(?!\d)"
     r"|0\d: \d{2}(?!\d)|\d{1,2}+\.[0-5]\d(?=\s?(?i:[ap]\.?\s?m\b))"
@@ -235,16 +234,10 @@ def _next_free(number: Number, waiting: dict[Decimal, list[int]], paired: set[in
 def _digits(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
     """The numbers in digits, each with its place and values; of dates and times the parts."""
     position = 0
-    decades = {one.start(): one for one in _DECADE.finditer(text)} if "世纪" in text else {}
     found = _PARTED.finditer(text) if _MAYBE_PARTED.search(text) else ()
     parted = {match.start(): match.end() for match in found}
     while match := _NUMBER.search(text, position):
         start, end = match.span()
-        if (decade := decades.get(start)) is not None:
-            position = decade.end()
-            year = Decimal(100 * (int(decade["century"]) - 1) + int(decade["decade"]))
-            yield start, position, frozenset({year, year % 100})
-            continue
         if start in parted:
             position = parted[start]
             yield from _parts(text, start, position)
