@@ -16,10 +16,6 @@ _DIGIT = "[一二两三四五六七八九]"
 _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], Decimal]], ...] = (
     (regex.compile(rf"(?P<a>{_DIGIT})成(?P<b>{_DIGIT})?"), lambda one: 10 * _value(one)),
     (regex.compile(rf"千分之(?P<a>{_DIGIT})"), lambda one: _value(one) / 10),
-    (
-        regex.compile("[几数](?P<scale>[十百千]?(?:万亿|[万亿]))"),
-        lambda one: Decimal(chinese_value(f"一{one['scale']}") or chinese_value(one["scale"]) or 0),
-    ),
     (regex.compile(rf"万分之(?P<a>{_DIGIT})"), lambda one: _value(one) / 100),
     (
         regex.compile(rf"(?P<a>{_DIGIT})点?(?P<b>{_DIGIT})?折"),
@@ -38,7 +34,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], Decimal]], 
     ),
     (MANY, lambda one: Decimal(value_of_many(one))),
 )
-_MAYBE = re.compile("[成折块元半]|[千万]分之|[几数][十百千]?[万亿]")
+_MAYBE = re.compile("[成折块元半]|[千万]分之")
 """Every Chinese rule has one of these."""
 
 
