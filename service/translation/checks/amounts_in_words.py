@@ -32,10 +32,6 @@ _LARGE = (
 )
 _LEAST = {"ten": 10, "hundred": 100, "thousand": 1000}
 _SHARES = {"half": "0.5", "quarter": "0.25", "three": "0.75"}
-_SCALES: dict[str, int] = {
-    word: 1000**power for power, word in enumerate(("thousand", "million", "billion"), 1)
-}
-_SCALES["trillion"] = 10**12
 _WORDS = {"en": ("million", "billion"), "de": ("Millionen", "Milliarden")}
 _MILLIONS = frozenset({"million", "Millionen"})
 _TO_GERMAN = str.maketrans(",.", ".,")
@@ -92,11 +88,11 @@ def _value_of_first(found: regex.Match[str]) -> Decimal:
     value = Decimal(words_value(found["first"]) or 0)
     if found["hundreds"] and "hundred" not in found["first"]:
         value *= 100
-    return value * _SCALES.get((found["scale"] or "").lower(), 1)
+    return value * SCALES.get((found["scale"] or "").lower(), 1)
 
 
 def _range(found: regex.Match[str]) -> str:
-    scale = _SCALES.get((found["scale"] or "").lower(), 1)
+    scale = SCALES.get((found["scale"] or "").lower(), 1)
     last = Decimal((words_value(found["last"]) or 0) * scale)
     return _from_to(_value_of_first(found), last, "en")
 
@@ -118,7 +114,7 @@ def _hundreds(found: regex.Match[str]) -> str | None:
 
 def _share(found: regex.Match[str]) -> str:
     share = Decimal(_SHARES[found["share"].lower()])
-    return in_billions(share * _SCALES[found["scale"].lower()], "en")
+    return in_billions(share * SCALES[found["scale"].lower()], "en")
 
 
 def _percentage(found: regex.Match[str]) -> str:

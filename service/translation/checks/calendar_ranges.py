@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.dates import LEAST_LETTERS, MONTHS
+from service.translation.checks.dates import DAY_OR_MONTH, LEAST_LETTERS, MONTHS
 from service.translation.checks.number_words import numeral_value
 
 DAYS = {
@@ -42,7 +42,6 @@ _WORDS = {"de": "bis", "en": "to|through|thru|until|till"}
 _TO = {"de": " bis ", "en": " to "}
 _SIGNS = "[—–~～-]"
 _CHINESE_DAYS = "一二三四五六日"
-_CHINESE_MONTH = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,8 @@ class _Calendar:
         """Where a name is in the week or year; -1 of none."""
         if language != "zh":
             return self.places[language][name]
-        if self.name == _CHINESE_MONTH:
-            month = int(name) if name.isdecimal() else numeral_value(name)
+        if self.name == DAY_OR_MONTH:
+            month = numeral_value(name)
             return month - 1 if month <= 12 else -1
         return _CHINESE_DAYS.index(name.replace("天", "日"))
 
@@ -95,7 +94,7 @@ _CALENDARS = (
         {code: _places(months) for code, months in _ABBREVIATED.items()},
         {**MONTHS, "zh": [f"{month}月" for month in range(1, 13)]},
         r"(?<![\d阴农历])",
-        _CHINESE_MONTH,
+        DAY_OR_MONTH,
         r"\s?月",
     ),
 )

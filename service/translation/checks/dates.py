@@ -65,7 +65,8 @@ _IN_LIST = (
 SHORT_DATE = rf"{_IN_LIST}[0-3]?\d\.[01]?\d(?=\.(?!\d))"
 """3.1. behind a preposition, or in a list with one or with a year: others are sections."""
 _NUMERAL = "[〇零一二三四五六七八九十百]"
-_CHINESE = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
+DAY_OR_MONTH = "(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
+"""In Chinese."""
 _DATES = {
     "en": regex.compile(
         rf"\b(?P<month>{_NAMES['en']}) {_ENGLISH_DAYS}(?!:?\d|,\d{{3}}(?!\d))(?:,? {_YEAR}\b)?"
@@ -85,9 +86,9 @@ _DATES = {
         rf"|(?:中华)?民国 ?(?P<of_republic>[0-9]{{1,3}}|{_NUMERAL}{{1,5}})"
         rf"|(?P<of_republic>一百{_NUMERAL}{{0,3}}))"
         rf" ?年 ?)?"
-        rf"(?<!\d|[阴农]历)(?P<month>{_CHINESE}) ?月 ?"
-        rf"(?:(?P<day>{_CHINESE}) ?[日号]?(?P<joint>\s?[-—–～~、,，至到和与及或]\s?)){{0,4}}"
-        rf"(?P<day>{_CHINESE}) ?[日号]"
+        rf"(?<!\d|[阴农]历)(?P<month>{DAY_OR_MONTH}) ?月 ?"
+        rf"(?:(?P<day>{DAY_OR_MONTH}) ?[日号]?(?P<joint>\s?[-—–～~、,，至到和与及或]\s?)){{0,4}}"
+        rf"(?P<day>{DAY_OR_MONTH}) ?[日号]"
     ),
 }
 _JOINTS = {

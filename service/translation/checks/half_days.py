@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.number_words import chinese_value, words_value
+from service.translation.checks.number_words import TO_TWELVE, chinese_value, words_value
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
 
 _HALF = 12
@@ -17,7 +17,7 @@ _OF_WHOLE_DAY = r"(?<![\d.,:])(?P<late>1[3-9]|2[0-3])"
 _HOURS = {
     "en": regex.compile(
         rf"{_DIGITS}\s?(?:(?P<pm>p)|a)\.?\s?m\b"
-        rf"|(?:{_DIGITS}|\b(?P<hour>one|two|three|four|five|six|seven|eight|nine|ten|eleven))"
+        rf"|(?:{_DIGITS}|\b(?P<hour>{'|'.join(TO_TWELVE['en'][:-1])}))"
         r"(?:\so['’]clock)?\sin\sthe\s(?:morning|(?P<pm>afternoon|evening))\b"
         rf"|{_OF_WHOLE_DAY}:[0-5][0-9](?!\d)",
         regex.IGNORECASE,

@@ -7,28 +7,21 @@ from collections.abc import Iterator
 
 import regex
 
-from service.translation.checks.number_words import InDigits, chinese_value
+from service.translation.checks.number_words import (
+    TO_TWELVE,
+    InDigits,
+    numeral_value,
+    words_value,
+)
 
-TO_TWELVE = {
-    "en": (
-        *("one", "two", "three", "four", "five", "six"),
-        *("seven", "eight", "nine", "ten", "eleven", "twelve"),
-    ),
-    "de": (
-        *("eins", "zwei", "drei", "vier", "fünf", "sechs"),
-        *("sieben", "acht", "neun", "zehn", "elf", "zwölf"),
-    ),
-}
-_ENGLISH = TO_TWELVE["en"]
-_GERMAN = ("ein", *TO_TWELVE["de"][1:])
 _HALF = {"en": "half", "de": "halb", "zh": "半"}
 _AND_A_HALF = {
     "en": regex.compile(
-        rf"(?<![\p{{L}}\d.,-])(?P<whole>{'|'.join(_ENGLISH)}|[0-9]{{1,3}})\sand\s(?:a|one)\shalf(?![\p{{L}}-])",
+        rf"(?<![\p{{L}}\d.,-])(?P<whole>{'|'.join(TO_TWELVE['en'])}|[0-9]{{1,3}})\sand\s(?:a|one)\shalf(?![\p{{L}}-])",
         regex.IGNORECASE,
     ),
     "de": regex.compile(
-        rf"(?<![\p{{L}}\d-])(?:(?P<whole>{'|'.join(_GERMAN)})einhalb|anderthalb)(?![\p{{L}}-])",
+        rf"(?<![\p{{L}}\d-])(?:(?P<whole>ein|{'|'.join(TO_TWELVE['de'][1:])})einhalb|anderthalb)(?![\p{{L}}-])",
         regex.IGNORECASE,
     ),
     "zh": regex.compile(
@@ -47,10 +40,9 @@ def find_halves(text: str, language: str) -> Iterator[InDigits]:
 
 
 def _written(found: regex.Match[str], language: str) -> str:
-    whole = (found["whole"] or "ein").lower()
-    if language == "en":
-        return f"{whole if whole.isdecimal() else _ENGLISH.index(whole) + 1}.5"
-    if language == "de":
-        return f"{_GERMAN.index(whole) + 1},5"
-    value = whole if whole.isdecimal() else chinese_value(whole)
-    return f"{value}.5{'个' if found['of_ge'] else found['unit'] or ''}"
+    if language == "zh":
+        unit = "个" if found["of_ge"] else found["unit"] or ""
+        return f"{numeral_value(found['whole'])}.5{unit}"
+    whole = found["whole"] or "ein"
+    value = whole if whole.isdecimal() else words_value(whole)
+    return f"{value}{'.' if language == 'en' else ','}5"

@@ -24,6 +24,8 @@ _FROM_ZERO = (
     "zéroième premier deuxième troisième quatrième cinquième sixième septième huitième neuvième "
     "dixième onzième douzième treizième quatorzième quinzième seizième",
 )
+TO_TWELVE = {"en": _FROM_ZERO[0].split()[1:13], "de": _FROM_ZERO[2].split()[1:13]}
+"""The words from one to twelve by language."""
 _GERMAN_ORDINALS = (
     "nullte erste zweite dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte "
     "dreizehnte vierzehnte fünfzehnte sechzehnte siebzehnte achtzehnte neunzehnte"
@@ -94,6 +96,7 @@ HAS_NUMBERS = regex.compile(
 """A digit, or what Chinese numbers in words have that must be translated as numbers, and dates."""
 BEFORE_REPUBLIC = 1911
 """The year before the first one of Taiwan's calendar."""
+_ORDINAL_ENDINGS, _TEENS = {1: "st", 2: "nd", 3: "rd"}, range(11, 14)
 _ZH = regex.compile("(?:[〇零一二两三四五六七八九十百万亿]|千(?![米克瓦卡])){1,30}")
 
 
@@ -141,6 +144,11 @@ def number_words(text: str) -> Iterator[NumberWords]:
     yield from _latin(text)
     for match in () if text.isascii() else _ZH.finditer(text):
         yield from _chinese(match.group(), match.start())
+
+
+def ordinal_ending(number: int) -> str:
+    """What stands behind the digits of an English ordinal, as in 22nd."""
+    return "th" if number % 100 in _TEENS else _ORDINAL_ENDINGS.get(number % 10, "th")
 
 
 def words_value(words: str) -> int | None:

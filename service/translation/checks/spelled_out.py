@@ -35,7 +35,7 @@ from service.translation.checks.dates import MONTHS
 from service.translation.checks.halves import find_halves
 from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import find_more_than
-from service.translation.checks.number_words import InDigits, words_value
+from service.translation.checks.number_words import InDigits, ordinal_ending, words_value
 from service.translation.language.chinese import to_simplified
 
 _ANY = rf"(?:{ONES}|{TEENS}|{TENS}|zero|hundred|thousand)"
@@ -47,7 +47,6 @@ _ORDINAL = (
 )
 _MONTH = "|".join(MONTHS["en"])
 _GERMAN_DIGIT = "(?:null|eins|zwei|zwo|drei|vier|fünf|sechs|sieben|acht|neun)"
-_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 class Respelled(NamedTuple):
@@ -189,9 +188,8 @@ def _decade(found: regex.Match[str]) -> str:
 
 
 def _english_day(found: regex.Match[str]) -> str | None:
-    if (day := words_value(found["day"])) is None:
-        return None
-    return f"{day}th" if 10 < day < 20 else f"{day}{_ENDINGS.get(day % 10, 'th')}"
+    day = words_value(found["day"])
+    return None if day is None else f"{day}{ordinal_ending(day)}"
 
 
 def _german_year(found: regex.Match[str]) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import regex
 
-from service.translation.checks.number_words import numeral_value
+from service.translation.checks.number_words import numeral_value, ordinal_ending
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
@@ -23,8 +23,6 @@ _CHINESE = regex.compile(
 )
 """Networks know 第一次 to 第十次."""
 _WRITTEN = regex.compile(r"(?<![\p{L}\d.,])(?P<number>\d{1,4})(?P<ending>(?:st|nd|rd|th){1,3})\b")
-_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
-_TEENS = range(11, 14)
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Ordinals:
     def leave(self, draft: Draft) -> Draft:
         """The translation with the ending that each number has."""
         right = (
-            Replacement(*one.span("ending"), _ending(int(one["number"])))
+            Replacement(*one.span("ending"), ordinal_ending(int(one["number"])))
             for one in _WRITTEN.finditer(draft.text)
         )
         wrong = [one for one in right if draft.text[one.start : one.end] != one.new]
@@ -54,8 +52,4 @@ def find_ordinals(text: str) -> Iterator[Replacement]:
     """Those of a Chinese text with what is counted in order, as English ones."""
     for found in _CHINESE.finditer(text):
         number = numeral_value(found["number"])
-        yield Replacement(*found.span(), f"{number}{_ending(number)}{found['unit'] or ''}")
-
-
-def _ending(number: int) -> str:
-    return "th" if number % 100 in _TEENS else _ENDINGS.get(number % 10, "th")
+        yield Replacement(*found.span(), f"{number}{ordinal_ending(number)}{found['unit'] or ''}")

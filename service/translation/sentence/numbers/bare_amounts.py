@@ -16,8 +16,8 @@ _AMOUNT = regex.compile(
     rf"(?<![^{_BESIDE}+−±\p{{Sc}}])(?P<before>(?<={_SIGN}\s?))?(?P<number>\d{{1,9}}(?:[.,]\d{{1,9}}){{1,4}})"
     rf"(?(before)|\s?{_SIGN})(?![^{_BESIDE}\p{{Sc}}%‰,;:]|[,:]\S|[–—-]\d)"
 )
-_MEASURE = regex.compile(r"\p{Sc}|[\p{L}°µ℃℉][\p{L}/]{0,4}[²³]?")
-"""A currency or a unit, which is kept."""
+MEASURE = regex.compile(r"\p{Sc}|[\p{L}°µ℃℉][\p{L}/]{0,4}[²³]?")
+"""A currency sign or a unit, which is kept."""
 _LEAST = len("€1,5")
 
 
@@ -38,5 +38,5 @@ def _shown(flow: Flow, span: Span) -> str:
     """The part with a sign in place of the mark of each currency or unit."""
     first, *others = flow.text[slice(*span)].split(MARK)
     kept = flow.kept_between(*span)
-    signs = ("€" if _MEASURE.fullmatch(one.text.strip()) else MARK for one in kept)
+    signs = ("€" if MEASURE.fullmatch(one.text.strip()) else MARK for one in kept)
     return "".join([first, *(f"{sign}{other}" for sign, other in zip(signs, others, strict=True))])

@@ -77,8 +77,7 @@ def _late_clock(found: regex.Match[str]) -> str:
 
 
 def _bare_hour(found: regex.Match[str]) -> str:
-    hour = found["hour"]
-    return f"{hour if hour.isdecimal() else chinese_value(hour)}点"
+    return f"{numeral_value(found['hour'])}点"
 
 
 def _part_of_day(found: regex.Match[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
-from service.translation.checks.halves import TO_TWELVE
+from service.translation.checks.number_words import TO_TWELVE
 from service.translation.sentence.replaced import Replacement
 
 _WORDS = {"w": "week", "d": "day", "h": "hour", "m": "minute", "s": "second"}

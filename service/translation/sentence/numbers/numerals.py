@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.number_words import BEFORE_REPUBLIC, chinese_value
+from service.translation.checks.number_words import BEFORE_REPUBLIC, chinese_value, numeral_value
 
 DIGITS = "一二三四五六七八九"
 _NUMERAL = f"{DIGITS}两〇零十百千万亿"
@@ -63,7 +63,7 @@ def _values(found: regex.Match[str]) -> Iterator[Decimal]:
 
 
 def _value(numeral: str) -> Decimal:
-    return Decimal(numeral) if numeral.isdecimal() else Decimal(chinese_value(numeral) or 0)
+    return Decimal(numeral_value(numeral))
 
 
 def _digits(numeral: str) -> str:

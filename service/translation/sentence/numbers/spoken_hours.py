@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
-from service.translation.checks.halves import TO_TWELVE
+from service.translation.checks.number_words import TO_TWELVE, words_value
 from service.translation.sentence.replaced import Replacement
 
 _MINUTES = {
@@ -41,8 +41,8 @@ _HALF = 12
 def find_spoken_hours(text: str, language: str) -> Iterator[Replacement]:
     """Those of a text, in digits; of a whole day if they tell their half of it."""
     for found in _SPOKEN[language].finditer(text):
-        word, of_day = found["hour"].lower(), found.groupdict().get("of_day")
-        hour = int(word) if word.isdecimal() else TO_TWELVE[language].index(word) + 1
+        word, of_day = found["hour"], found.groupdict().get("of_day")
+        hour = int(word) if word.isdecimal() else words_value(word) or 0
         hour = hour % _HALF + _HALF * (of_day in {"p", "P"})
         hour, minute = divmod(60 * hour + _minutes(found, language), 60)
         hour = hour % (2 * _HALF) if of_day else hour % _HALF or _HALF
