@@ -69,7 +69,7 @@ class _Calendar:
         if self.name == DAY_OR_MONTH:
             month = numeral_value(name)
             return month - 1 if month <= 12 else -1
-        return _CHINESE_DAYS.index(name.replace("天", "日"))
+        return _CHINESE_DAYS.index(name[-1].replace("天", "日"))
 
 
 def _places(names: Mapping[str, str]) -> Mapping[str, int]:
@@ -139,11 +139,11 @@ _WRITTEN_JOINTS = {
     "de": (" oder ", " und ", ", "),
     "zh": ("或", "和", "、"),
 }
+_AFTER_NAME = r"(?:(?!\p{L})|(?<=day|tag|woch))"
+"""A whole name of a day may begin a word, as in Freitagabend."""
 _NAMED = [
     {
-        code: regex.compile(
-            calendar.pattern(code, "name") + ("" if code == "zh" else r"s?(?!\p{L})")
-        )
+        code: regex.compile(calendar.pattern(code, "name") + ("" if code == "zh" else _AFTER_NAME))
         for code in _JOINTS
     }
     for calendar in _CALENDARS
@@ -214,6 +214,16 @@ def lost_calendar_ranges(source: str, target: str, pair: tuple[str, str]) -> lis
         for one in find_calendar_ranges(source, *pair)
         if not one.places <= _named(target, pair[1], one.kind)
     ]
+
+
+def place_of_day(name: str, language: str) -> int:
+    """The number of a day of the week, 0 for Monday."""
+    return _CALENDARS[0].place(name, language)
+
+
+def named_days(text: str, language: str) -> set[int]:
+    """The numbers of the days of the week that a text names."""
+    return _named(text, language, 0)
 
 
 def _named(text: str, language: str, kind: int) -> set[int]:

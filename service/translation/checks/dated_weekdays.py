@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.checks.calendar_ranges import DAYS
+from service.translation.checks.calendar_ranges import DAYS, named_days, place_of_day
 from service.translation.checks.dates import Date, find_dates
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
 
@@ -17,13 +17,6 @@ _NAMES = {
 }
 _ANY = {code: "|".join(names) for code, names in _NAMES.items()}
 _ANY["zh"] = "(?:周|星期|礼拜)[一二三四五六日天]"
-_WEEK = "一二三四五六日"
-_NAMED = {
-    "en": regex.compile(r"\b(?P<day>Mon|Tue|Wed|Thu|Fri|Sat|Sun)"),
-    "de": regex.compile(r"\b(?P<day>Mo|Di|Mi|Do|Fr|Sa|So)"),
-    "zh": regex.compile("(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"),
-}
-"""What the names of days begin with, also short ones."""
 _BEFORE = {
     "en": regex.compile(rf"\b(?P<day>{_ANY['en']}),? (?:the )?\Z"),
     "de": regex.compile(rf"\b(?P<day>{_ANY['de']}), (?:de[mnr] )?\Z"),
@@ -58,12 +51,11 @@ def find_dated_days(text: str, language: str) -> Iterator[DatedDay]:
     text = to_simplified(text) if language == SIMPLIFIED else text
     for date in find_dates(text, language):
         if after := _AFTER[language].match(text, date.end):
-            day = _day(after["day"], language)
+            day = place_of_day(after["day"], language)
             yield DatedDay(date.start, after.end(), date, day, after["open"] is not None)
         elif (before := _before(text, date.start, language)) is not None:
-            yield DatedDay(
-                before.start("day"), date.end, date, _day(before["day"], language), False
-            )
+            day = place_of_day(before["day"], language)
+            yield DatedDay(before.start("day"), date.end, date, day, False)
 
 
 def lost_days(source: str, target: str, pair: tuple[str, str]) -> list[str]:
@@ -71,18 +63,10 @@ def lost_days(source: str, target: str, pair: tuple[str, str]) -> list[str]:
     dated = [*find_dated_days(source, pair[0])] if set(pair) <= _NAMES.keys() else []
     if not dated:
         return []
-    target = to_simplified(target) if pair[1] == SIMPLIFIED else target
-    there = {_day(found["day"], pair[1]) for found in _NAMED[pair[1]].finditer(target)}
+    there = named_days(target, pair[1])
     return [source[one.start : one.end] for one in dated if one.day not in there]
 
 
 def _before(text: str, start: int, language: str) -> regex.Match[str] | None:
     pattern = _BEFORE.get(language)
     return pattern.search(text, max(0, start - _LONGEST), start) if pattern else None
-
-
-def _day(written: str, language: str) -> int:
-    """The number of a day with this name, or one that begins so."""
-    if language == "zh":
-        return _WEEK.index(written[-1].replace("天", "日"))
-    return next(day for day, name in enumerate(_NAMES[language]) if name.startswith(written))

@@ -44,3 +44,17 @@ def test_other_spellings_of_a_day_are_its_names() -> None:
     assert lost_days("On Sunday, 5 May", "5月5日（周日）", ("en", "zh")) == []
     assert lost_days("March 5. Tuesday is fine.", "3月5日。", ("en", "zh")) == []
     assert lost_days("Tuesday, March 5", "mardi 5 mars", ("en", "fr")) == []
+
+
+OTHERS = {
+    "en": ["Money", "Tuesna", "Wedding", "Thus", "Friend", "Saturn", "Sundance"],
+    "de": ["Moritz", "Die", "Mit", "Doch", "Frau", "Sand", "Sonne"],
+}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_word_that_begins_as_a_short_name_is_no_day(language: str) -> None:
+    for day, other in enumerate(OTHERS[language]):
+        text, pair = f"3月5日（{DAYS['zh'][day]}）", ("zh", language)
+        assert lost_days(text, f"{other} {DATES[language]}", pair) == [text]
+        assert lost_days(text, f"{DAYS[language][day]}abend, {DATES[language]}", pair) == []
