@@ -6,19 +6,14 @@ Without this, `3 Mrd. Euro` becomes `3. euros`, and `misc. items` falsche Gegens
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import regex
 
-from model.text.spans import Span, disjoint
 from service.translation.checks.calendar_ranges import DAYS
 from service.translation.checks.halves import find_halves
 from service.translation.checks.spelled_out import find_spelled_out
-from service.translation.language.chinese import HAN
-from service.translation.language.segmentation import has_letters
-from service.translation.sentence.gendered import find_gendered
 from service.translation.sentence.numbers.chinese_numbers import find_chinese_numbers
 from service.translation.sentence.numbers.chinese_periods import find_periods
 from service.translation.sentence.numbers.chinese_units import find_chinese_units
@@ -32,8 +27,8 @@ from service.translation.sentence.numbers.swiss_amounts import find_swiss_amount
 from service.translation.sentence.numbers.weekdays import find_days
 from service.translation.sentence.numbers_of import LETTERS, POINT, find_numbers_of
 from service.translation.sentence.ordinals import find_ordinals
-from service.translation.sentence.replaced import Replaced, Replacement
-from service.translation.sentence.stages import Draft
+from service.translation.sentence.replaced import Replacement
+from service.translation.sentence.spelled import Spelled, spell
 
 _AS_DAY = (
     rf"(?:(?=\.(?:,|\s?\d))|(?<=(?:(?:{'|'.join(DAYS['de'])})\.,\s?"
@@ -249,47 +244,6 @@ _LABEL_END = regex.compile(r"\.\Z(?<=^[\p{Ll}\p{N}⟦][^!?\n]{0,40}.)")
 """A point that ends no sentence, since the text begins as a part of one: 5 Min."""
 
 
-@dataclass(frozen=True)
-class Spelled:
-    """The stage of a sentence with abbreviations and numbers: the text with words for them, where
-    these are, and how the sentence is written."""
-
-    text: str
-    _words: Mapping[Span, str]
-    _numbers: Mapping[Span, str]
-    _written: Replaced
-    _ends_label: bool = False
-
-    def leave(self, draft: Draft) -> Draft:
-        """The translation. If it copies all the words, they are abbreviations again; numbers only
-        if it copies the text, which is not all digits, nor a sign for all that was Chinese: 5g.
-        Otherwise the point goes that is only of the last abbreviation."""
-        copies = self._copies(draft.text)
-        if not copies and self._ends_label and draft.text.endswith("."):
-            copies = [Replacement(len(draft.text) - 1, len(draft.text), "")]
-        return draft.replaced(Replaced(draft.text, copies), self._written)
-
-    def _copies(self, target: str) -> list[Replacement]:
-        has_same_letters = HAN.search(target) or not HAN.search(self._written.text)
-        if target == self.text and has_letters(target) and has_same_letters:
-            spans = sorted({**self._words, **self._numbers}.items())
-            return [Replacement(*span, short) for span, short in spans]
-        if not self._words:
-            return []
-        words = "|".join({regex.escape(self.text[slice(*span)]) for span in self._words})
-        pattern = regex.compile(rf"(?<![{LETTERS}])(?:{words})(?![{LETTERS}])")
-        source, copies = list(pattern.finditer(self.text)), list(pattern.finditer(target))
-        if [word.group() for word in source] != [copy.group() for copy in copies]:
-            return []
-        pairs = zip(source, copies, strict=True)
-        written = ((self._words.get(Span(*word.span())), copy) for word, copy in pairs)
-        return [
-            Replacement(*copy.span(), short.removesuffix("." * target.startswith(".", copy.end())))
-            for short, copy in written
-            if short is not None
-        ]
-
-
 def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled | None:
     """The stage of a sentence with abbreviations of the language, or with numbers that networks do
     not know as they are written, of the target if that is told; None without."""
@@ -345,25 +299,6 @@ def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:
     yield from find_kitchen_units(text, language, target)
     yield from find_counted(text, language, target)
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
-
-
-def enter_gendered(text: str, language: str) -> Spelled | None:
-    """The stage of a German sentence with words such as Lehrer*innen; None without."""
-    found = [*find_gendered(text)] if language == "de" else []
-    return spell(text, found) if found else None
-
-
-def spell(text: str, found: Sequence[Replacement], numbers: Sequence[Replacement] = ()) -> Spelled:
-    """The stage of a text with other words for what was `found`, and for `numbers`. Of two that
-    share a place the first counts, and numbers before others."""
-    replaced = disjoint([*numbers, *found])
-    spelled = Replaced(text, replaced)
-    back = [Replacement(*spelled.span(start, end), text[start:end]) for start, end, _ in replaced]
-    words, counts = (
-        {Span(*spelled.span(*one[:2])): text[slice(*one[:2])] for one in replaced if one in some}
-        for some in (set(found), set(numbers))
-    )
-    return Spelled(spelled.text, words, counts, Replaced(spelled.text, back))
 
 
 @cache

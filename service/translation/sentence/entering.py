@@ -16,11 +16,7 @@ from service.translation.job import ModelJob
 from service.translation.language.chinese import SIMPLIFIED
 from service.translation.language.segmentation import has_letters
 from service.translation.markup.flow import MARK
-from service.translation.sentence.abbreviations import (
-    Spelled,
-    enter_abbreviations,
-    enter_gendered,
-)
+from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.brackets import enter_brackets
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
@@ -31,6 +27,7 @@ from service.translation.sentence.emphasis import (
     Emphasis,
     enter_emphasis,
 )
+from service.translation.sentence.gendered import enter_gendered
 from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spaces
 from service.translation.sentence.labels import enter_labels
 from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin
@@ -46,6 +43,7 @@ from service.translation.sentence.script import Script, enter_script
 from service.translation.sentence.sentence_part import SentencePart
 from service.translation.sentence.shares import enter_shares
 from service.translation.sentence.slashes import Slashes, enter_slashes
+from service.translation.sentence.spelled import Spelled
 from service.translation.sentence.stages import Stage
 from service.translation.sentence.terms import Terms
 from service.translation.sentence.umlauts import enter_umlauts

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import regex
 
 from service.translation.sentence.replaced import Replacement
+from service.translation.sentence.spelled import Spelled, spell
 
 _SIGN = r"(?:[*:_/·]-?|\(-?(?=\p{Ll}++\)))"
 _GENDERED = regex.compile(
@@ -19,7 +20,13 @@ _GENDERED = regex.compile(
 )
 
 
-def find_gendered(text: str) -> Iterator[Replacement]:
+def enter_gendered(text: str, language: str) -> Spelled | None:
+    """The stage of a German sentence with words such as Lehrer*innen; None without."""
+    found = [*_find(text)] if language == "de" else []
+    return spell(text, found) if found else None
+
+
+def _find(text: str) -> Iterator[Replacement]:
     """Such words, and what stands for them: Lehrer, Kunden, Lehrerin, jeder."""
     for match in _GENDERED.finditer(text):
         stem = match["stem"]

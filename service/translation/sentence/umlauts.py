@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from service.translation.sentence.abbreviations import Spelled, spell
 from service.translation.sentence.replaced import Replacement
+from service.translation.sentence.spelled import Spelled, spell
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer

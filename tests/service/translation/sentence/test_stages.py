@@ -20,10 +20,11 @@ from service.translation.job import ModelJob, TranslationJob
 from service.translation.language.segmentation import has_letters
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
-from service.translation.sentence.abbreviations import enter_abbreviations, enter_gendered
+from service.translation.sentence.abbreviations import enter_abbreviations
 from service.translation.sentence.capitals import enter_capitals, enter_title, is_title
 from service.translation.sentence.emphasis import enter_emphasis
 from service.translation.sentence.entering import Entry
+from service.translation.sentence.gendered import enter_gendered
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rare_capitals import enter_rare_capitals
