@@ -11,14 +11,12 @@ from model.decoding.sentence import Hypothesis
 from model.text.words import words
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
-from service.translation.checks.calendar_ranges import lost_calendar_ranges
-from service.translation.checks.dated_weekdays import lost_days
-from service.translation.checks.dates import lost_dates
 from service.translation.checks.differences import (
     Check,
     check_omitted,
     check_sentence,
     check_terms,
+    lost_of_calendar,
 )
 from service.translation.checks.half_days import lost_halves
 from service.translation.checks.number_words import HAS_NUMBERS
@@ -350,8 +348,7 @@ def _num_faults(
     if numbers is not None:
         lost, added = unmatched(numbers, find_numbers(draft.text))
         texts = sentence.text, draft.text
-        losses = (lost_dates, lost_days, lost_calendar_ranges, lost_halves)
-        num_wholes = sum(len(lost_of(*texts, pair)) for lost_of in losses)
+        num_wholes = len(lost_of_calendar(*texts, pair)) + len(lost_halves(*texts, pair))
         num_codes = 0 if has_latin else len(lost_codes(*texts))
         num_faults += 2 * len(lost) + len(added) + 2 * (num_wholes + num_codes)
     return num_faults

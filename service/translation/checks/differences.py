@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple
 import regex
 
 from model.text.spans import Span
+from service.translation.checks.calendar_ranges import lost_calendar_ranges
+from service.translation.checks.dated_weekdays import lost_days
 from service.translation.checks.dates import lost_dates
 from service.translation.checks.half_days import lost_halves
 from service.translation.checks.numbers import find_numbers, unmatched
@@ -142,8 +144,15 @@ def _check_numbers(source: _Side, target: _Side, pair: tuple[str, str]) -> Check
     """Dates of which all numbers are there count as one."""
     lost, added = unmatched(find_numbers(source.rest), find_numbers(target.rest))
     texts = source.rest, target.rest
-    dates = [] if lost else lost_dates(*texts, pair)
+    dates = [] if lost else lost_of_calendar(*texts, pair)
     return _difference("number", [*lost, *dates, *lost_halves(*texts, pair)], added)
+
+
+def lost_of_calendar(source: str, target: str, pair: tuple[str, str]) -> list[str]:
+    """The dates, days of the week beside them, and ranges of days or months that the source has, as
+    written, and the translation not as a whole."""
+    kinds = lost_dates, lost_days, lost_calendar_ranges
+    return [written for lost_of in kinds for written in lost_of(source, target, pair)]
 
 
 def _check_kept(source: _Side, target: _Side) -> Iterator[Check | None]:

@@ -16,6 +16,7 @@ from model.decoding.sentence import Hypothesis
 from model.decoding.sentence_limits import SentenceLimits
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly, fault_counter
+from service.translation.checks.differences import check_sentence
 from service.translation.glossary import GlossaryEntry
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.markup.flow import MARK, Kept
@@ -198,3 +199,21 @@ def test_only_what_reads_as_the_network_wrote_it_has_a_confidence(
         (result,) = assembly.read([outcome(said)])
         rated.append(result.sentences[0].words)
     assert [one is not None for one in rated] == [is_rated, False, False]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "lost"),
+    [
+        ("On Tuesday, March 5, it rains.", "Am 5. März regnet es.", "Tuesday, March 5"),
+        ("On March 5 the 7 go on.", "Am 7. März gehen die 5 weiter.", "March 5"),
+        ("We are open from Monday to Friday.", "Wir haben am Montag offen.", "Monday to Friday"),
+        ("It is warm from May to July.", "Im Mai ist es warm.", "May to July"),
+        ("We are open at 8 p.m. now.", "Wir haben jetzt um 8 Uhr morgens offen.", "8 p.m"),
+    ],
+)
+def test_what_lets_a_sentence_enter_again_is_told_by_a_check(
+    source: str, target: str, lost: str
+) -> None:
+    assert fault_counter(Sentence(source), work_of(source, "en", "de"))(Draft(target))
+    (check,) = check_sentence(source, target, ("en", "de"))
+    assert (check.kind, check.source, check.target) == ("number", [lost], [])
