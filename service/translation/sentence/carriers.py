@@ -202,16 +202,15 @@ def enter_carriers(
     return Carriers(carried, spellings, slots, marked, pair, kept, units)
 
 
-def _slots_of(text: str, amounts: Sequence[Replacement] = ()) -> list[Replacement]:
+def _slots_of(text: str, amounts: Sequence[Replacement]) -> list[Replacement]:
     """The marks and amounts of a sentence, in order; an amount may hold one mark."""
     held = {at for amount in amounts for at in range(amount.start, amount.end)}
-    marks = (Replacement(at, at + 1, MARK) for at in mark_offsets(text) if at not in held)
+    marks = (
+        Replacement(at, at + 1, MARK)
+        for at, char in enumerate(text)
+        if char == MARK and at not in held
+    )
     return sorted([*marks, *amounts])
-
-
-def mark_offsets(text: str) -> Iterator[int]:
-    """Where the marks of a text are."""
-    return (offset for offset, char in enumerate(text) if char == MARK)
 
 
 def moved_links(

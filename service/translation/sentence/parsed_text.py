@@ -124,12 +124,7 @@ class ParsedText:
         return [*map(plain_text, self._gaps)]
 
     def join(self, translations: Sequence[Sequence[TextPart]]) -> list[TextPart]:
-        """Replace each outer sentence by its translation. Raises ValueError unless there is one for
-        each."""
-        if len(translations) != len(self.outer_sentences):
-            raise ValueError(
-                f"{len(translations)} translations for {len(self.outer_sentences)} sentences"
-            )
+        """Replace each outer sentence by its translation."""
         joined = [*self._gaps[0]]
         last = ""
         for translation, gap in zip(translations, self._gaps[1:], strict=True):
