@@ -4,6 +4,7 @@ languages and models, the keys, and the errors."""
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,7 +131,7 @@ def _required(model: type[RequestModel]) -> list[str]:
 
 def describe_fields(model: type[RequestModel], offer: Offer) -> dict[str, Schema]:
     """The non-null schema of each field, with this server's limits, languages and models."""
-    written = copy.deepcopy(model.model_json_schema()["properties"])
+    written = copy.deepcopy(_properties(model))
     fields = {name: _not_null(schema) for name, schema in written.items()}
     limits, texts = offer.limits, {"type": "string", "maxLength": offer.limits.max_characters}
     for name in fields.keys() & {*_TEXTS, "prefix"}:
@@ -148,6 +149,13 @@ def describe_fields(model: type[RequestModel], offer: Offer) -> dict[str, Schema
     if "model" in fields:
         fields["model"] = _choice(fields["model"], offer.models)
     return {name: dict(bounded(name, schema, limits.greatest)) for name, schema in fields.items()}
+
+
+@functools.cache
+def _properties(model: type[RequestModel]) -> Mapping[str, Schema]:
+    """The schema of each field, which pydantic makes anew each time."""
+    properties: Mapping[str, Schema] = model.model_json_schema()["properties"]
+    return properties
 
 
 def _not_null(schema: Schema) -> Schema:

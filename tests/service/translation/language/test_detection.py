@@ -150,3 +150,9 @@ def test_any_text_has_a_language_and_a_confidence(text: str, preferred: list[str
     assert found.language in EN_DE_ZH
     assert 0 <= found.confidence <= 100
     assert DETECTOR.detect_all([text] * 2, EN_DE_ZH) == [DETECTOR.detect(text, EN_DE_ZH)] * 2
+
+
+def test_the_model_is_read_once_for_all_detectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = LanguageDetector().detect("Guten Morgen.", ["en", "de"])
+    monkeypatch.delattr("fasttext.load_model")
+    assert LanguageDetector().detect("Guten Morgen.", ["en", "de"]) == first
