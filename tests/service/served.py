@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,8 @@ from fastapi import FastAPI
 
 from service.server import listening_socket, uvicorn_config
 from tests.service.fakes import until
+
+_TICK_SECONDS = 0.005
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,36 @@ class Served:
         return float(values[0]) if values else 0.0
 
 
+class _Server(uvicorn.Server):
+    """One that ends at once: uvicorn looks each tenth of a second whether it should, and waits as
+    long for its connections."""
+
+    async def main_loop(self) -> None:
+        for counter in itertools.count():
+            if await self.on_tick(counter):
+                break
+            await asyncio.sleep(_TICK_SECONDS)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                while state.connections or state.tasks:
+                    await asyncio.sleep(_TICK_SECONDS)
+        for task in state.tasks:
+            task.cancel()
+        await self.lifespan.shutdown()
+
+
 @contextlib.contextmanager
 def served(
     app: FastAPI, trusted_proxies: Sequence[str] = (), port: int = 0, host: str = "127.0.0.1"
 ) -> Iterator[Served]:
-    server = uvicorn.Server(uvicorn_config(app, 2**20, trusted_proxies))
+    server = _Server(uvicorn_config(app, 2**20, trusted_proxies))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with listening_socket((host, port), family) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
