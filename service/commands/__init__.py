@@ -10,6 +10,7 @@ from service.commands.process import (
     end_process,
     exiting_on_interrupt,
     need_few_threads,
+    notice_ended_children,
     open_missing_streams,
 )
 
@@ -17,6 +18,7 @@ from service.commands.process import (
 def main() -> None:
     """Run the command in the process's arguments, and end the process."""
     open_missing_streams()
+    notice_ended_children()
     need_few_threads()
     with exiting_on_interrupt():
         from service.commands.group import dragoman

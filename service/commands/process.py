@@ -40,6 +40,11 @@ def open_missing_streams() -> None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
+def notice_ended_children() -> None:
+    """Let the system tell how a child ended: who started this process may ignore SIGCHLD."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def exiting_on_interrupt(message: str = "") -> Iterator[None]:
     """Ctrl-C ends the process at once, with this line on stderr: imports may swallow or print a

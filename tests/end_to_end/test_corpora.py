@@ -28,9 +28,10 @@ def apples(num_lines: int) -> str:
 
 
 def run_counting(*arguments: str, text: str) -> tuple[int, str]:
-    """Run with the processes of eight cores -> the most processes that it had, and its output."""
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command(*arguments), text=True, env=SEVERAL, **streams) as process:
+    """Run with the processes of eight cores -> the most processes that it had, and its output. Who
+    starts it ignores the ends of children, as some programs do."""
+    given = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "preexec_fn": _ignore_ends}
+    with subprocess.Popen(command(*arguments), text=True, env=SEVERAL, **given) as process:
         found, most = psutil.Process(process.pid), 0
         with ThreadPoolExecutor(1) as beside:
             output = beside.submit(process.communicate, text, WAIT_SECONDS)
@@ -40,6 +41,10 @@ def run_counting(*arguments: str, text: str) -> tuple[int, str]:
                 time.sleep(0.01)
         assert process.returncode == 0
         return most, output.result()[0]
+
+
+def _ignore_ends() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
 @pytest.mark.parametrize("name", ["-", "a.txt", "a.md"])
