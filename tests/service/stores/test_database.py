@@ -80,7 +80,7 @@ def test_while_another_writes_readers_go_on_and_a_writer_is_told(
     path: Path, database: Database
 ) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+        other.execute("BEGIN EXCLUSIVE")
         assert names(database) == []
         with pytest.raises(StorageFailed, match="database is locked"):
             write(database, "a")

@@ -143,13 +143,17 @@ def test_what_takes_a_glossarys_place_takes_that_of_all_its_dictionaries(
     assert (replaced.pair, replaced.num_entries) == (("de", "en"), 1)
 
 
-def test_a_glossary_goes_with_all_its_dictionaries(open_store: Open) -> None:
+def test_a_glossary_goes_with_all_its_dictionaries_and_terms(
+    open_store: Open, tmp_path: Path
+) -> None:
     store = open_store(max_glossaries=2, max_terms=4)
     given = [(("en", "de"), ENTRIES), (("de", "en"), ENTRIES)]
     for name in ("pets", "beasts"):
         store.add_dictionaries(name, given, EVERYBODY)
         store.remove(name, EVERYBODY)
         assert store.all_dictionaries(EVERYBODY) == []
+    with closing(sqlite3.connect(tmp_path / "d.sqlite")) as connection:
+        assert not connection.execute("SELECT 1 FROM glossary_entries").fetchall()
 
 
 def test_merged_terms_take_the_places_of_their_sources(store: GlossaryStore) -> None:
