@@ -459,6 +459,17 @@ async def test_a_version_that_is_replaced_while_it_loads_answers_nobody() -> Non
         assert store.count("ready", "0") == 1
 
 
+async def test_a_request_waits_for_its_model_while_others_come_and_go() -> None:
+    async with store_of(2, limit=1) as store:
+        store.gate.clear()
+        waiting = asyncio.create_task(store.ask("0"))
+        await eventually(lambda: store.most_at_once == 1)
+        await store.add("2")
+        store.pool.offer([store.pool.models["0"]])
+        store.gate.set()
+        assert await waiting == ["1"]
+
+
 async def test_a_model_that_is_removed_while_it_leaves_is_not_loaded_again() -> None:
     async with store_of(3, limit=1) as store:
         await store.ask("0")
