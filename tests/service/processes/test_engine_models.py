@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from model.checkpoint import CheckpointError
+from service.models.loading import load_models
 from service.models.store import ModelStore
 from service.observability.metrics import Metrics
 from service.processes.engine_models import EngineModels
@@ -71,6 +72,26 @@ def test_two_versions_are_in_memory_at_once_and_the_newer_one_is_measured(
                     assert loaded.engine is not newer
             await eventually(lambda: models.engines == {"tiny": newer})
             assert b'dragoman_ready{model="tiny"} 1.0' in metrics.render()
+        models.stop()
+
+    asyncio.run(run())
+
+
+def test_what_is_there_from_the_start_stays_while_others_come_and_go(
+    tmp_path: Path, tiny_tokenizer_file: Path
+) -> None:
+    workshop = Workshop(tmp_path, tiny_tokenizer_file)
+    own, store = workshop.make("own", PAIRS, 0), workshop.make("tiny", PAIRS, 0).parent
+    given = {"model": [own], "models_dir": store, **SMALL, "memory_limit": 10**6}
+    settings = Settings.model_validate(given)
+    models = EngineModels(settings, load_models(settings), Metrics())
+
+    async def run() -> None:
+        models.start()
+        async with models.shared.lease([files_of(store)]):
+            assert set(models.engines) == {"own", "tiny"}
+        await eventually(lambda: "tiny" not in models.engines)
+        assert models.pinned["own"].engine.is_ready
         models.stop()
 
     asyncio.run(run())

@@ -178,6 +178,25 @@ async def test_a_model_works_where_it_could_be_loaded() -> None:
         await eventually(lambda: far.num_loaded == 1)
 
 
+async def test_what_could_not_be_loaded_is_not_tried_in_a_process_that_comes_back() -> None:
+    async with far_engines() as far:
+        with pytest.raises(ValueError, match="the files have changed"):
+            await far.load_soon("a", failing_after(0))
+        await far.end(FIRST)
+        await far.start(FIRST)
+        assert await answers(await far.load_soon("b", new_engine))
+        assert not far.lost
+
+
+async def test_a_model_that_was_reserved_and_has_left_is_loaded_again() -> None:
+    async with far_engines() as far:
+        far.loads["1"] = new_engine
+        async with far.processes.reserved([far.files_of(name, "1") for name in "ab"]):
+            assert far.num_loaded == 2
+        await eventually(lambda: not far.num_loaded)
+        assert await answers(await far.load_soon("a", new_engine, version="1"))
+
+
 async def test_a_load_waits_for_no_process_but_the_first() -> None:
     """Else two front ends could each wait for what the other has."""
     async with far_engines(2) as far:
