@@ -36,13 +36,7 @@ class RemoteHub:
 
     async def connect(self, connected: socket.socket, lost: Callable[[], None]) -> None:
         """Ask the process at the other end of this socket until it ends, which calls `lost`."""
-
-        def end() -> None:
-            if self._conversation is conversation:
-                self._conversation = None
-            lost()
-
-        conversation = Conversation(self._answers, end, _NAME)
+        conversation = Conversation(self._answers, lost, _NAME)
         await conversation.connect(connected)
         self._conversation = conversation
         self.is_there.set()
