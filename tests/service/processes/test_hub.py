@@ -229,10 +229,13 @@ async def test_what_a_dead_front_end_has_taken_is_given_back(settings: Settings)
         assert other.usage is not None
         assert [await one.places.take("a", 2) for _ in range(3)] == [True, True, False]
         one.places.leave("a")
+        for _ in range(2):
+            assert await one.usage.reserve("k", 10, 10)
+            one.usage.settle("k", 10, is_used=False)
         assert await one.usage.reserve("k", 10, 10)
         await fronts.cut(0)
         assert [await other.places.take("a", 1) for _ in range(2)] == [True, False]
-        assert await other.usage.reserve("k", 10, 10)
+        assert [await other.usage.reserve("k", 10, 10) for _ in range(2)] == [True, False]
         assert len(fronts.hub._held_files) == len(fronts.connected) == 1
 
 
@@ -343,6 +346,7 @@ async def test_the_metrics_of_all_are_one_page_and_those_of_the_dead_stay(
             page = (await each.render_metrics()).decode()
             assert 'dragoman_requests_total{endpoint="/translate",outcome="ok"} 2.0' in page
             assert 'dragoman_ready{model="a",process="engine-0"} 0.0' in page
+            assert 'process_open_fds{process="hub"}' in page
         await fronts.cut(0)
         page = (await fronts.hubs[1].render_metrics()).decode()
         assert 'dragoman_requests_total{endpoint="/translate",outcome="ok"} 2.0' in page
@@ -360,12 +364,14 @@ async def test_usage_through_a_hub_is_stored(settings: Settings, tmp_path: Path)
 
 
 async def test_models_are_shown_as_all_front_ends_see_them(settings: Settings) -> None:
-    """And each looks for the new version that one has."""
+    """And each looks for the new version that one has. Engines are not asked."""
 
     def state(name: str, where: Literal["loaded", "loading", "stored"], count: int) -> ModelState:
         return ModelState(name, where, False, 1, count, ["de"], ["en"])
 
     async with front_ends(settings) as fronts:
+        ours, theirs = socket.socketpair()
+        await fronts.hub.connect(Peer("engine-0", 5), theirs)
         told = [
             [state("a", "loaded", 1), state("b", "stored", 0)],
             [state("a", "stored", 0), state("b", "loading", 0), state("c", "loaded", 2)],
@@ -381,3 +387,6 @@ async def test_models_are_shown_as_all_front_ends_see_them(settings: Settings) -
         ]
         fronts.hubs[1].tell("look", "a")
         await eventually(lambda: looked == ["a", "a"])
+        ours.setblocking(False)
+        with closing(ours), pytest.raises(BlockingIOError):
+            ours.recv(1)
