@@ -70,6 +70,7 @@ async def test_a_process_that_comes_back_loads_what_the_others_have() -> None:
             engine.stop()
         await eventually(lambda: not far.num_loaded)
         assert not far.lost
+        assert not far.processes._engines
 
 
 async def test_without_any_process_a_model_is_not_ready_until_one_has_it_again() -> None:

@@ -328,6 +328,23 @@ async def test_whoever_leaves_leaves_nothing_behind() -> None:
         assert [process.load for process in two.processes] == [0, 0]
 
 
+async def test_of_whoever_leaves_no_part_is_computed_further(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sentence_engine, "SUBMITTED_AT_ONCE", 10)
+    async with pair(is_held=True, max_slots=1) as two:
+        left = asyncio.create_task(two.both.translate(different(50)))
+        await eventually(lambda: sum(process.load for process in two.processes) == 50)
+        left.cancel()
+        await asyncio.gather(left, return_exceptions=True)
+        await two.processes[0].ask("twice", float, 1)
+        await two.processes[1].ask("twice", float, 1)
+        two.open_gates()
+        for engine in two.engines:
+            await emptied(engine)
+        assert max(runner.num_admitted for runner in two.runners) <= 1
+
+
 async def test_questions_are_answered() -> None:
     async with pair() as two:
         asked = (two.processes[0].ask("twice", float, number) for number in (1.0, 2.0))
