@@ -124,6 +124,15 @@ async def test_what_a_dead_process_worked_for_fails_and_the_rest_goes_on() -> No
         await emptied(two.engines[0])
 
 
+async def test_a_sentence_that_fails_in_a_process_fails_alone_and_as_here() -> None:
+    async with pair() as two:
+        here = await two.engines[0].translate([sentence("☠")])
+        first, *others = await two.both.translate([sentence("☠"), *different(9)])
+        assert first.error is not None
+        assert repr(first.error) == repr(here[0].error)
+        assert texts_of(others) == [f"{number:03}" for number in range(9)]
+
+
 async def test_who_waits_for_room_when_a_process_ends_waits_no_more() -> None:
     async with pair() as two:
         engine = RemoteEngine("fake", two.processes[0].sizes["fake"], two.processes[:1])
