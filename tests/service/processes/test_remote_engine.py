@@ -358,3 +358,4 @@ async def test_questions_are_answered() -> None:
     async with pair() as two:
         asked = (two.processes[0].ask("twice", float, number) for number in (1.0, 2.0))
         assert await asyncio.gather(*asked) == [2.0, 4.0]
+        assert not two.processes[0]._questions._answers
