@@ -144,6 +144,16 @@ def test_the_engines_share_the_machine_and_no_limit_is_lowered(count: int) -> No
     assert settings_of_engine(Settings(max_slots=0), count).max_slots == 0
 
 
+@pytest.mark.parametrize("limit", [0, 10**9])
+def test_the_engines_share_the_memory_that_is_free(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a limit, too: each plans before the others take any."""
+    monkeypatch.setattr(topology, "free_bytes", lambda _: 10**9)
+    own = settings_of_engine(Settings(device="cpu", memory_limit=limit), 4)
+    assert own.memory_limit == 10**9 // 4
+
+
 def test_front_ends_share_the_memory_for_bodies() -> None:
     whole = Settings(max_body_bytes=10**5, max_bodies_bytes=10**6)
     shares = [settings_of_front_end(whole, count).max_bodies_bytes for count in (1, 3, 50)]
