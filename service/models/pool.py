@@ -245,7 +245,7 @@ class ModelPool(Generic[LoadedT]):
                 async with self._load_lock, self._reserve(waiter.models):
                     for model in waiter.models:
                         self._held += await self._held_model(model)
-                if waiter in self._waiting and not waiter.granted.done():
+                if not waiter.granted.done():
                     self._give(waiter, self._held)  # even if one must leave
                     self._held = []
                 self._grant()
