@@ -20,7 +20,14 @@ from model.checkpoint import CheckpointError
 from service.engine.engine import Engine, EngineLimits
 from service.engine.pooled_engine import PooledEngine
 from service.engine.ticket import NO_TICKET, Ticket
-from service.errors import DeadlineExceeded, Draining, Loading, NotReady, Overloaded
+from service.errors import (
+    DeadlineExceeded,
+    Draining,
+    Loading,
+    NotReady,
+    Overloaded,
+    ServiceError,
+)
 from service.models.pool import ModelPool
 from service.models.pooled import Loadable, PooledModel
 from service.observability.metrics import LoadMetrics, Metrics
@@ -190,6 +197,18 @@ async def test_the_model_that_was_idle_longest_leaves_and_pinned_ones_stay() -> 
         assert set(store.pool.engines) == {"pinned", "1", "2"}
 
 
+@pytest.mark.parametrize("where", ["here"], indirect=True)
+async def test_what_is_loaded_before_the_start_counts_for_the_limit() -> None:
+    async with store_of(2, limit=2) as store:
+        name = "pinned"
+        model = PooledModel(name, store.loadable(name), store.metrics_of(name), is_pinned=True)
+        store.pool.load_now(model)
+        store.pool.offer([*store.pool.models.values(), model])
+        for other in ("0", "1"):
+            await store.ask(other)
+        assert set(store.pool.engines) == {name, "1"}
+
+
 async def test_a_model_in_use_does_not_leave_before_its_requests_end() -> None:
     async with store_of(2, limit=1) as store:
         await store.ask("0")
@@ -334,7 +353,7 @@ async def test_a_model_with_a_crowd_in_a_step_without_end_holds_back_no_other() 
 
 
 async def test_a_request_that_waits_has_its_deadline_or_is_told_when_to_come_back() -> None:
-    async with store_of(3, limit=3, max_waiting=2) as store:
+    async with store_of(4, limit=4, max_waiting=2) as store:
         store.gate.clear()
         with pytest.raises(DeadlineExceeded, match="not done within the deadline of 10 ms"):
             await store.ask("0", seconds=0.01)
@@ -349,6 +368,8 @@ async def test_a_request_that_waits_has_its_deadline_or_is_told_when_to_come_bac
         assert refused.value.retry_after_seconds == pytest.approx(20_000, abs=1)
         store.gate.set()
         await asyncio.gather(*waiting)
+        store.pool.models["3"].loadable.file_bytes = 10**30
+        assert await store.ask("3") == ["1"]  # with nobody before it, it waits as long as it takes
 
 
 @pytest.mark.parametrize("where", ["here"], indirect=True)
@@ -381,6 +402,17 @@ async def test_a_model_that_cannot_be_loaded_fails_its_own_requests_only() -> No
             await store.replace("1", "2")
         assert await store.ask("1") == ["1"]
         assert [store.count("model_load_failures_total", name) for name in "01"] == [1, 1]
+
+
+async def test_a_failure_that_is_not_foreseen_is_an_answer_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with store_of(1, limit=1) as store:
+        with monkeypatch.context() as broken:
+            broken.setattr(store.pool, "_reserve", lambda _: contextlib.nullcontext)
+            with pytest.raises(ServiceError, match="a model could not be loaded"):
+                await store.ask("0")
+        assert await store.ask("0") == ["1"]
 
 
 async def test_draining_refuses_those_that_wait() -> None:
