@@ -459,6 +459,8 @@ def test_a_fault_is_logged_and_counted_once_until_it_changes(
             assert await failures() == {"broken": 2, "tiny": 0}
             assert await follow_while((broken / TOKENIZER).unlink) == 1
             assert await follow_while(lambda: store.rename(gone)) == 1, "it cannot be read"
+            with pytest.raises(NotReady, match="the log says why"):
+                await server.models.reload("tiny")
             assert await follow_while(lambda: gone.rename(store)) == 0
             assert await failures() == {"broken": 3, "tiny": 0}
 
