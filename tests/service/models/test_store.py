@@ -111,6 +111,15 @@ def test_a_directory_that_cannot_be_read_hides_no_model(
     assert (list(models), list(faults)) == (["a"], told)
 
 
+def test_where_uses_cannot_be_noted_models_are_served_all_the_same(tmp_path: Path) -> None:
+    store = ModelStore(tmp_path)
+    put(store, "a", "", is_replacing=False)
+    (tmp_path / ".used").touch()  # a directory cannot be made there
+    store.note_use("a")
+    (model,) = store.models()
+    assert model.used is None
+
+
 def damage(model: Path) -> None:
     (model / WEIGHTS_FILE).unlink()
 
