@@ -72,6 +72,8 @@ PLAIN_TAR, PLAIN_ZIP = tarred(regular("model/a")), zipped(regular("model/a"))
 LISTED = PLAIN_ZIP.rindex(b"PK\1\2")
 """Where the zip archive's list begins."""
 LONG_NAME = tarred(regular("a" * 2**19))
+ODD = "'a' is neither a file nor a directory"
+"""A link would give the content of another entry once more, which counts for no bound."""
 WRONG: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "no zip or tar archive"),
     "wrong type": (b"hello" * 1000, "no zip or tar archive"),
@@ -89,6 +91,10 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "the same twice": (tarred(regular("a"), regular("a")), "File exists"),
     "a file as a directory": (zipped(regular("a"), regular("a/b")), "File exists"),
     "a long name": (zipped(regular("a" * 300)), "File name too long"),
+    "a link in a tar": (tarred(("a", b"", stat.S_IFLNK)), ODD),
+    "another name in a tar": (tarred(("a", b"", 0)), ODD),
+    "a device in a tar": (tarred(("a", b"", stat.S_IFCHR)), ODD),
+    "a link in a zip": (zipped(("a", b"b", stat.S_IFLNK)), ODD),
     "endless": (gzip.compress(PLAIN_TAR + bytes(2**21)), "goes on after its end"),
 }
 
