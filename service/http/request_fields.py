@@ -165,12 +165,12 @@ def _is_term(value: object) -> bool:
     )
 
 
-def _parse_glossary(value: object) -> Glossary | str | None:
+def _parse_glossary(value: object) -> Glossary | str:
     if isinstance(value, str) and value.startswith("["):  # a form spells the list in JSON
         value = _parse_list(value)
-    if value is None or (isinstance(value, str) and 0 < len(value) <= MAX_NAME_CHARACTERS):
-        return value
-    if isinstance(value, str) and value:
+    if isinstance(value, str):
+        if len(value) <= MAX_NAME_CHARACTERS:
+            return value
         raise PydanticCustomError(
             "glossary", f"must be a name of at most {MAX_NAME_CHARACTERS} characters, or a list"
         )
