@@ -136,6 +136,16 @@ async def test_a_connection_that_is_lost_ends_its_work_without_a_task(leaves_at:
         await task
 
 
+async def test_a_connection_that_is_lost_after_the_work_disturbs_nothing() -> None:
+    """What the request still has to do is done: it counts, and gives its place back."""
+    lost = asyncio.get_running_loop().create_future()
+    scope = {"type": "http", "extensions": {CONNECTION_LOST: lost}}
+    assert await until_disconnected(Request(scope), asyncio.sleep(0, "done")) == "done"
+    lost.set_result(None)
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
 def test_a_client_that_closes_its_connection_frees_its_slot_by_the_next_step() -> None:
     """At a server with sockets, where no task receives."""
     runner = FakeRunner()
