@@ -129,13 +129,16 @@ def test_immersive_translate_gets_its_paragraphs(client: TestClient) -> None:
     assert client.post("/immersive", data=sent).status_code == 415
 
 
-@pytest.mark.parametrize("text_format", ["html", None])
+@pytest.mark.parametrize(
+    ("text_format", "comparison"), [("html", "A &lt; B"), ("text", "A < B"), (None, "A < B")]
+)
 def test_markup_is_kept_also_if_no_format_is_given(
-    client: TestClient, text_format: str | None
+    client: TestClient, text_format: str | None, comparison: str
 ) -> None:
     given = {"q": ["Hi <b>you</b>.", "a < b"], "format": text_format}
-    (one, _) = ask(client, **given).json()["data"]["translations"]
+    (one, other) = ask(client, **given).json()["data"]["translations"]
     assert one["translatedText"] == "HI <b>YOU</b>."
+    assert other["translatedText"] == comparison
     sent = {"source_lang": "en", "target_lang": "de", "text_list": ["Hi <b>you</b>."]}
     (one,) = client.post("/immersive", json=sent).json()["translations"]
     assert one["text"] == "HI <b>YOU</b>."
