@@ -10,9 +10,11 @@ from httpx2 import Response
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.app import create_app
 from service.http.ignored_tags import IgnoredTags
+from service.settings import Settings
 from tests.service.documents.samples import pdf
-from tests.service.fakes import FakeRunner, until
+from tests.service.fakes import FakeRunner, fake_model, until
 
 KEY = {"Authorization": "DeepL-Auth-Key k:fx"}
 FIELDS: dict[str, Any] = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}
@@ -309,6 +311,24 @@ def test_deeplx_gets_one_text_and_alternatives(client: TestClient) -> None:
     assert (answer["source_lang"], answer["target_lang"]) == ("EN", "DE")
     refusal = client.post("/v1/translate", json={**sent, "text": ["a"]})
     assert (refusal.status_code, refusal.json()["code"]) == (400, 400)
+    for handling, said in ((None, "A < B"), ("html", "A &lt; B")):
+        marked = {**sent, "text": "a < b", "source_lang": "EN", "tag_handling": handling}
+        assert client.post("/v1/translate", json=marked).json()["data"] == said
+
+
+def test_what_has_q_or_no_text_is_not_deeplxs(client: TestClient) -> None:
+    fields = {"source": "en", "target": "de", "target_lang": "DE"}
+    both = client.post("/translate", json={**fields, "q": "Hi.", "text": "Bye."})
+    assert both.json() == {"translatedText": "HI."}
+    neither = client.post("/translate", json=fields)
+    assert neither.json()["error"] == "Invalid request: missing q parameter"
+
+
+def test_deeplx_gets_as_many_alternatives_as_the_widest_beam_gives() -> None:
+    app = create_app(Settings(max_beam_size=2), [fake_model(FakeRunner())])
+    with TestClient(app) as narrow:
+        sent = {"text": "Hi.", "source_lang": "EN", "target_lang": "DE"}
+        assert narrow.post("/v1/translate", json=sent).json()["alternatives"] == ["HI.*"]
 
 
 @pytest.mark.parametrize("kind", ["html", "xml"])
