@@ -2,7 +2,8 @@
 
 Clients of language models put the instruction before the text, often in the same message:
 "Translate the following text to German:" and the text, or `Translate "Good morning." into German`.
-The text may stand between fences or quotation marks, or behind a label.
+The text may stand between fences or quotation marks, behind a label, or in an element that the
+instruction names.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MOST_ASKED = 4096
 """Characters of an instruction that are searched for languages."""
 _MOST_BEFORE, _MOST_ENDS = 600, 16
 """Characters before a text in the same message, and places where the text may begin."""
-_TRANSLATES = re.compile(r"translat|übersetz|[译譯]", re.I)
+_TRANSLATES = re.compile(r"translat|rewrite|übersetz|[译譯]", re.I)
 _INSTRUCTS = re.compile(
     r"\W{0,8}(?:(?:(?:hi|hello|hey|now|then|next|okay|task|instructions?|aufgabe|jetzt)\b"
     r"|任务|任務|现在|現在)\W{0,4}){0,2}"
@@ -29,6 +30,7 @@ _INSTRUCTS = re.compile(
     r"|i (?:want|need|would like) you to|i'd like you to|your (?:task|job|role)|deine aufgabe"
     r"|you are an?|you will be (?:given|provided)|du bist|sie sind|below is"
     r"|(?:the )?following (?:is|text)|treat (?:the )?(?:next|following)"
+    r"|this is an? \w+ to \w+ translation"
     r"|as an? (?:\w+ ){0,3}(?:translator|interpreter|expert))\b"
     r"|[请請把将將用]|[你您](?:是|的任)|[帮幫]我|[麻劳勞][烦煩驾駕]|作[为為]|[从從由]|以下|下面|[翻译譯])",
     re.I,
@@ -68,6 +70,8 @@ _FENCED = re.compile(
 )
 _OWN_FENCE = "🔤"
 """It stands in no text."""
+_ELEMENT = re.compile(r"<(\w{1,40})>")
+_MOST_ELEMENTS = 16
 _LABEL = re.compile(r"(?:^|\n)(?:(?:source )?text|input) *[:：]", re.I)
 _NEXT_LABEL = re.compile(r"\s*(?:\w{1,20} )?translat(?:ed text|ion)\s*[:：]\s*", re.I)
 _NAME = re.compile(r"\s*([^\W\d_][^:：\n]{0,39})[:：]\s*")
@@ -98,6 +102,8 @@ class Prompt(NamedTuple):
 def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
     """The text and the languages of a message that asks for its translation; None: it does not.
     `codes`: of the known languages."""
+    if enclosed := _read_enclosed(message, codes):
+        return enclosed
     if not instructs(message):
         return None
     quoted = _QUOTED.fullmatch(message)
@@ -111,6 +117,19 @@ def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
                 begin = _after_repeated(message, begin, ends[number + 1 :], languages, codes)
             text = _unwrapped(message[begin:], _names(tuple(codes)))
             return Prompt(languages, text) if text else None
+    return None
+
+
+def _read_enclosed(message: str, codes: Sequence[str]) -> Prompt | None:
+    """A text in an element, on lines of its own, that the instruction around it names."""
+    found = itertools.islice(_ELEMENT.finditer(message[:_MOST_ASKED]), _MOST_ELEMENTS)
+    for name in dict.fromkeys(one[0] for one in found):
+        before, _, rest = f"\n{message}".partition(f"\n{name}\n")
+        text, _, after = rest.rpartition(f"\n</{name[1:]}")
+        asked = f"{before}\n{after}"
+        if text and name in asked and instructs(asked) and _has_only_orders(after):
+            languages = read_instruction(asked, codes)
+            return Prompt(languages, text) if languages else None
     return None
 
 

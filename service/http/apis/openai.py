@@ -86,10 +86,12 @@ class ChatRequest(RequestModel):
         return TranslateRequest.validated(given)
 
     def _named(self, state: ServerState) -> list[NamedLanguages]:
-        """Those of the model's name, of the system message, and of what the user says before the
-        text."""
+        """Those of the model's name, of the parts of the text, of the system message, and of what
+        the user says before the text."""
         pair = _PAIR.fullmatch(self.model)
         found = [NamedLanguages(*pair.groups())] if pair else []
+        own = next(one for one in reversed(self.messages) if one.get("role") == "user")
+        found += filter(None, map(_languages_of, _parts_of(own)))
         before = self._said[-2:-1] if self._said[-1][0] == "user" else []
         asked = [
             self._last("system", "developer"),
@@ -124,12 +126,24 @@ def _require_text(message: Mapping[str, object]) -> None:
         )
 
 
-def _texts_of(message: Mapping[str, object]) -> list[str]:
-    """The text of a message, or those of its parts."""
+def _parts_of(message: Mapping[str, object]) -> list[dict[str, object]]:
+    """The parts of a message, or its text as one."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]
-    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return [part for part in parts if isinstance(part, dict)]
+
+
+def _texts_of(message: Mapping[str, object]) -> list[str]:
+    texts = (part.get("text") for part in _parts_of(message))
     return [text for text in texts if isinstance(text, str)]
+
+
+def _languages_of(part: Mapping[str, object]) -> NamedLanguages | None:
+    """The languages of a part, as TranslateGemma takes them."""
+    source, target = part.get("source_lang_code"), part.get("target_lang_code")
+    if not isinstance(target, str):
+        return None
+    return NamedLanguages(source if isinstance(source, str) else None, target)
 
 
 def _is_known(languages: NamedLanguages, known: Callable[[str], str | None]) -> bool:
