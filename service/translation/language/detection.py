@@ -56,7 +56,8 @@ _OTHER_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Latin}]")
 
 @dataclass(frozen=True)
 class DetectedLanguage:
-    """The detected language of a text; confidence is 0 to 100."""
+    """The detected language of a text; confidence is 0 to 100, a whole number as
+    LibreTranslate's, which its typed clients read as an integer."""
 
     language: str
     confidence: float
@@ -118,7 +119,8 @@ class LanguageDetector:
         best = _of_script(
             sample, candidates, max(candidates, key=lambda code: scores.get(primary(code), 0.0))
         )
-        return Detection(best, round(min(100.0, 100 * scores.get(primary(best), 0.0)), 1), other)
+        percent = min(100.0, 100 * scores.get(primary(best), 0.0))
+        return Detection(best, float(round(percent)), other)
 
     def _probabilities(self, sample: str, known: Collection[str]) -> Mapping[str, float]:
         """The probability of each language: fastText's, or for short texts the table's, unless

@@ -148,7 +148,7 @@ def test_a_language_without_a_table_is_found_as_well() -> None:
 def test_any_text_has_a_language_and_a_confidence(text: str, preferred: list[str]) -> None:
     found = DETECTOR.detect(text, EN_DE_ZH, preferred)
     assert found.language in EN_DE_ZH
-    assert 0 <= found.confidence <= 100
+    assert found.confidence in range(101)
     assert DETECTOR.detect_all([text] * 2, EN_DE_ZH) == [DETECTOR.detect(text, EN_DE_ZH)] * 2
 
 
