@@ -16,7 +16,7 @@ import regex
 from model.text.spans import Span
 from service.translation.addresses import find_addresses
 from service.translation.automaton import Automaton
-from service.translation.language.segmentation import BAR
+from service.translation.language.segmentation import BAR, without_fields
 from service.translation.signatures import find_signers
 
 _MASK = "\ufffc"
@@ -270,7 +270,8 @@ def _by_rules(text: str) -> Iterator[Span]:
     if _HINT.search(text) or _HINT_IN_WORDS.search(text):
         delimited: list[Span] = []
         masked = _DELIMITED.sub(functools.partial(_mask, delimited), text)
-        yield from _tokens(_BAR.sub(" ", masked) if "|" in text else masked)
+        masked = without_fields(_BAR.sub(" ", masked) if "|" in text else masked)
+        yield from _tokens(masked)
         yield from (_with_marks(_with_unit(span, text), text) for span in delimited)
         yield from _blocks(text)
         yield from find_addresses(text)

@@ -152,6 +152,16 @@ def _kept_of(text: str) -> regex.Pattern[str]:
     return _KEPT_OF_JSON if '":' in text and _JSON.search(text) else _KEPT
 
 
+def without_fields(text: str) -> str:
+    """The text with spaces in place of the braces and the names of JSON's fields, and of what ends
+    their texts."""
+    pattern = _kept_of(text)
+    if pattern is not _KEPT_OF_JSON:
+        return text
+    spaced = pattern.sub(lambda kept: " " * len(kept.group()), text)
+    return spaced.replace("{", " ").replace("}", " ")
+
+
 @functools.lru_cache
 def is_spaced(language: str) -> bool:
     """Whether the language writes a space between two sentences."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,19 @@ def test_every_placeholder_of_the_set_is_found_and_nothing_else() -> None:
     for _, _, text, strings in CASES:
         if not any(emoji in strings for emoji in EMOJI):
             assert "".join(kept(text)) == "".join(strings.split(" ¦ ")), text
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_json_of_any_depth_has_nothing_to_keep_but_what_its_texts_have(
+    separators: tuple[str, str],
+) -> None:
+    """Without spaces the end of a text, the braces and the next text look like one token."""
+    texts = ["The dog is small.", "Hi {name}, run a_b.", 'I said "yes".']
+    fields: list[dict[str, object]] = [{"id": 1, "text": text} for text in texts]
+    for data in (fields, {"all": fields}, {"all": {"one": fields[1]}}, {"a": {"b": texts}}):
+        asked = json.dumps(data, separators=separators)
+        found = "".join(kept(asked))
+        assert found.replace('\\"', "") == "{name}a_b" * asked.count("{name}")
 
 
 @settings(deadline=None, max_examples=500)
