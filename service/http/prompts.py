@@ -21,11 +21,11 @@ _MOST_ASKED = 4096
 """Characters of an instruction that are searched for languages."""
 _MOST_BEFORE, _MOST_ENDS = 600, 16
 """Characters before a text in the same message, and places where the text may begin."""
-_TRANSLATES = re.compile(r"translat|rewrite|übersetz|[译譯]", re.I)
+_TRANSLATES = re.compile(r"translat|rewrite|(?:ü|ue)bersetz|[译譯]", re.I)
 _INSTRUCTS = re.compile(
     r"\W{0,8}(?:(?:(?:hi|hello|hey|now|then|next|okay|task|instructions?|aufgabe|jetzt)\b"
     r"|任务|任務|现在|現在)\W{0,4}){0,2}"
-    r"(?:(?:please|kindly|bitte|translate|übersetzen?|help me|hilf mir|provide|give|act as"
+    r"(?:(?:please|kindly|bitte|translate|(?:ü|ue)bersetzen?|help me|hilf mir|provide|give|act as"
     r"|(?:can|could|would|will) you|(?:kannst|könntest) du|(?:können|könnten) sie"
     r"|i (?:want|need|would like) you to|i'd like you to|your (?:task|job|role)|deine aufgabe"
     r"|you are an?|you will be (?:given|provided)|du bist|sie sind|below is"
@@ -78,7 +78,7 @@ _NAME = re.compile(r"\s*([^\W\d_][^:：\n]{0,39})[:：]\s*")
 """A language's name before a text."""
 _ORDER = re.compile(
     r"[\W\d_]*(?:(?:please|do not|don't|never|only|just|keep|preserve|maintain|return|output|reply"
-    r"|respond|answer|provide|produce|translate|bitte|nur|keine?|gib|behalte|übersetze)\b|[请請只仅僅不保输輸])"
+    r"|respond|answer|provide|produce|translate|bitte|nur|keine?|gib|behalte|(?:ü|ue)bersetze)\b|[请請只仅僅不保输輸])"
     r"(?!.*[:：]\s*$)|\s*(?:(?:source )?text|input) *[:：]",
     re.I,
 )

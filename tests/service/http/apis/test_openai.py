@@ -66,6 +66,7 @@ def test_the_model_or_the_system_message_names_the_languages(
         "Translate it into German, output the translation only. NO notes.\nInput:\n{}\n",
         "請將以下文字從英文翻譯成德語:\n{}",
         "Übersetze den folgenden Text ins Deutsche:\n{}",
+        "Uebersetze aus dem Englischen nach Deutsch.\n{}",
         "Hi! Could you please translate this into German: {}",
         "### Task:\nTranslate the text below to German.\n{}",
         "Bitte den folgenden Text ins Deutsche übersetzen:\n{}",
