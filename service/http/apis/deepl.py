@@ -213,9 +213,9 @@ class DocumentKey(RequestModel):
     document_key: str
 
 
-@router.post(TRANSLATE)
+@router.api_route(TRANSLATE, methods=[*READ, "POST"])
 async def translate(request: Request) -> dict[str, Any]:
-    """Translate texts that are sent as JSON or as a form."""
+    """Translate texts that are sent as JSON, as a form or in the query."""
     asked = await read_request(request, TextRequest, (JSON, FORM))
     asked.require_offered()
     state = server_state(request)

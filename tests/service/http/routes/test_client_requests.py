@@ -212,6 +212,22 @@ def test_an_empty_plain_text_is_a_text(client: TestClient) -> None:
     assert (answer.status_code, answer.text) == (200, "")
 
 
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/v2/translate", {"text": ["Hi.", "Ho."], "target_lang": "DE", "auth_key": "k"}),
+        ("/language/translate/v2", {"q": ["Hi.", "Ho."], "target": "de", "key": "k"}),
+    ],
+)
+def test_what_may_be_posted_in_the_query_may_be_asked_for(
+    client: TestClient, path: str, query: dict[str, Any]
+) -> None:
+    """attranslate gets DeepL's translations, and Rocket.Chat DeepL's and Google's."""
+    answers = [client.request(method, path, params=query) for method in ("GET", "POST")]
+    assert answers[0].status_code == 200
+    assert answers[0].json() == answers[1].json()
+
+
 def test_googles_address_may_end_with_a_slash(client: TestClient) -> None:
     """LunaTranslator's and Subtitle Edit's does."""
     query = {"key": "k", "q": "Hi.", "source": "en", "target": "de"}
