@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import Request
 
 from service.errors import InvalidField, MissingField, shown
+from service.http.apis.mtranserver import answer_plainly, is_mtranserver
 from service.http.bodies import Strings
 from service.http.error_answers import APERTIUM, APERTIUM_PAIRS
 from service.http.request_fields import RequestModel
@@ -51,11 +52,14 @@ async def answer_apertium(request: Request, fields: RequestFields) -> dict[str, 
 
 
 @router.api_route(APERTIUM, methods=[*READ])
-async def translate_segment(request: Request) -> dict[str, Any]:
+async def translate_segment(request: Request) -> Any:
     """Translate one segment. Raises MissingField with a hint for the fields of POST."""
     if "target" in request.query_params and "langpair" not in request.query_params:
         raise MissingField("GET needs langpair, such as en|de; source and target are for POST")
-    return await answer_apertium(request, await read_fields(request))
+    fields = await read_fields(request)
+    if fields.strings and is_mtranserver(fields.strings):
+        return await answer_plainly(request, fields.strings)
+    return await answer_apertium(request, fields)
 
 
 @router.api_route(APERTIUM_PAIRS, methods=[*READ])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from fastapi import Request
@@ -46,9 +47,9 @@ class DeepLXRequest(RequestModel):
         )
 
 
-def is_deeplx(values: object) -> bool:
-    """Whether a body for /translate is DeepLX's, whose own path that is too."""
-    return isinstance(values, dict) and "q" not in values and {"text", "target_lang"} <= {*values}
+def is_deeplx(values: Mapping[str, object]) -> bool:
+    """Whether a body for /translate without `q` is DeepLX's, whose own path that is too."""
+    return {"text", "target_lang"} <= values.keys()
 
 
 async def answer_deeplx(request: Request, fields: RequestFields) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from service.http.accept import accepted
 from service.http.answers import TranslateResponse, render_answer, render_error, render_piece
 from service.http.apis.apertium import answer_apertium, is_apertium_form
 from service.http.apis.deeplx import answer_deeplx, is_deeplx
+from service.http.apis.mtranserver import answer_mtranserver, is_mtranserver
 from service.http.bodies import JSON, PLAIN
 from service.http.error_answers import unforeseen
 from service.http.openapi import (
@@ -108,8 +109,12 @@ async def translate(request: Request) -> Any:
     """
     state = server_state(request)
     fields = await read_fields(request, (*FIELD_TYPES, PLAIN))
-    if is_deeplx(fields.json):
-        return await answer_deeplx(request, fields)
+    sent = fields.json
+    if isinstance(sent, dict) and "q" not in sent:
+        if is_deeplx(sent):
+            return await answer_deeplx(request, fields)
+        if is_mtranserver(sent):
+            return await answer_mtranserver(request, sent)
     if fields.strings and is_apertium_form(fields.strings):
         return await answer_apertium(request, fields)
     wanted = fields.parse(request, TranslateRequest)

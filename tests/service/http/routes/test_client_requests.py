@@ -160,6 +160,20 @@ def test_subtitle_edit_sends_deeplx_its_json_as_a_text(client: TestClient, path:
     assert braces.text == "{so} IT IS"
 
 
+def test_clients_of_mtranserver_are_known_by_the_fields(client: TestClient) -> None:
+    """Zotero's plugin and STranslate post JSON, and XUnity.AutoTranslator gets a plain text."""
+    asked = {"text": "Hi there.", "from": "en", "to": "de"}
+    assert client.post("/translate", json=asked).json() == {"result": "HI THERE."}
+    html = {**asked, "text": "<b>Hi</b> there.", "html": True}
+    assert client.post("/translate", json=html).json() == {"result": "<b>HI</b> THERE."}
+    plain = client.get("/translate", params={**asked, "text": "Hi\nthere."})
+    assert plain.text == "HI\nTHERE."
+    assert plain.headers["Content-Type"].startswith("text/plain")
+    for wrong in ({"text": ["Hi."]}, {"text": 5}, {"to": "xx"}, {"from": 5}):
+        assert client.post("/translate", json=asked | wrong).status_code in (400, 422)
+    assert client.get("/translate?text=a&text=b&from=en&to=de").status_code == 400
+
+
 FILLED: list[tuple[str, type[RequestModel], dict[str, str]]] = [
     ("/translate", TranslateRequest, {"q": GERMAN, "source": "de", "target": "en"}),
     ("/detect", DetectRequest, {"q": GERMAN}),
