@@ -2,8 +2,7 @@
 
 Clients of language models put the instruction before the text, often in the same message:
 "Translate the following text to German:" and the text, or `Translate "Good morning." into German`.
-The text may stand between fences or quotation marks, behind a label, or in an element that the
-instruction names.
+The text may stand between fences, rules or quotation marks, behind a label, or in an element.
 """
 
 from __future__ import annotations
@@ -59,6 +58,9 @@ _CODE = re.compile(
     r"\b(?P<source>from)?(?(source)|(?:in)?to)\W{1,3}(?:(?:the|simplified)\W{1,3})?(?P<name>[\w-]{2,})",
     re.I,
 )
+_CHINESE_CODE = re.compile(
+    r"(?:(?P<source>[从從由])|[成为為到至])\s?(?P<name>[A-Za-z]{2,3}(?:[-_][A-Za-z]{2,4})?)(?![\w-])"
+)
 _LOCALE = re.compile(r"([A-Za-z]{2,3})(?:[-_](?:[A-Za-z]{2}|[A-Za-z]{4}|\d{3})){1,2}")
 _QUOTED = re.compile(
     r"\s*(?:please\s+)?(?:help me (?:to )?)?translate(?: \w{1,12}){0,4}[\s,:]{1,3}[\"“`'‘«„「]"
@@ -66,23 +68,33 @@ _QUOTED = re.compile(
     re.I | re.S,
 )
 _FENCED = re.compile(
-    r"(?P<fence>\"{3}|`{3}|'{3}|🔤)(?:(?<=```)\w+\n)?(?P<text>.+?)(?P=fence)", re.S
+    r"(?P<fence>\"{3}|`{3}|'{3}|🔤|(?<![^\n])-{3,}(?=\n))(?:(?<=```)\w+\n)?(?P<text>.+?)(?P=fence)",
+    re.S,
 )
 _OWN_FENCE = "🔤"
 """It stands in no text."""
 _ELEMENT = re.compile(r"<(\w{1,40})>")
-_MOST_ELEMENTS = 16
-_LABEL = re.compile(r"(?:^|\n)(?:(?:source )?text|input) *[:：]", re.I)
+_MARKED = re.compile(r"(?<!con)text(?!area)|input|content|source.", re.I)
+"""What is in the name of an element that marks a text."""
+_CONTEXT = re.compile(r"<(\w{0,40}context)>", re.I)
+_MOST_ELEMENTS, _MOST_ORDERS = 16, 4
+_LABEL = re.compile(
+    r"(?:^|\n)(?:(?:(?:source )?text|input)(?: to (?:be )?translated?)? *[:：]"
+    r"|content *[:：](?=\s*\n))",
+    re.I,
+)
 _NEXT_LABEL = re.compile(r"\s*(?:\w{1,20} )?translat(?:ed text|ion)\s*[:：]\s*", re.I)
 _NAME = re.compile(r"\s*([^\W\d_][^:：\n]{0,39})[:：]\s*")
 """A language's name before a text."""
 _ORDER = re.compile(
     r"[\W\d_]*(?:(?:please|do not|don't|never|only|just|keep|preserve|maintain|return|output|reply"
     r"|respond|answer|provide|produce|translate|bitte|nur|keine?|gib|behalte|(?:ü|ue)bersetze)\b|[请請只仅僅不保输輸])"
-    r"(?!.*[:：]\s*$)|\s*(?:(?:source )?text|input) *[:：]",
+    r"(?!.*[:：]\s*$)|\s*(?:(?:source )?text|input) *[:：]|\W*(?:rules|requirements|要求|规则)\W*$",
     re.I,
 )
 """How a line begins that says how to translate, and introduces no text."""
+_HOW = re.compile(r"translat|output|explanation|comment|übersetz|erklär|[译譯]|解[释釋]", re.I)
+"""What orders speak of."""
 _QUOTES, _ARROW = ('""', "“”", "「」"), "=>"
 """Around a text, and behind its second mark."""
 
@@ -106,6 +118,7 @@ def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
         return enclosed
     if not instructs(message):
         return None
+    message = _without_context(message)
     quoted = _QUOTED.fullmatch(message)
     if quoted and (languages := read_instruction("translate " + quoted["asks"], codes)):
         return Prompt(languages, quoted["text"])
@@ -121,16 +134,25 @@ def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
 
 
 def _read_enclosed(message: str, codes: Sequence[str]) -> Prompt | None:
-    """A text in an element, on lines of its own, that the instruction around it names."""
+    """A text in an element that marks a text, or that the instruction around it names."""
     found = itertools.islice(_ELEMENT.finditer(message[:_MOST_ASKED]), _MOST_ELEMENTS)
     for name in dict.fromkeys(one[0] for one in found):
-        before, _, rest = f"\n{message}".partition(f"\n{name}\n")
-        text, _, after = rest.rpartition(f"\n</{name[1:]}")
+        before, _, rest = f"\n{message}".partition(f"\n{name}")
+        text, _, after = rest.rpartition(f"</{name[1:]}")
         asked = f"{before}\n{after}"
-        if text and name in asked and instructs(asked) and _has_only_orders(after):
+        is_mark = name in asked or _MARKED.search(name)
+        if text and is_mark and instructs(asked) and _has_only_orders(after):
             languages = read_instruction(asked, codes)
-            return Prompt(languages, text) if languages else None
+            return Prompt(languages, text.strip()) if languages else None
     return None
+
+
+def _without_context(message: str) -> str:
+    """A message without an element that says what the text is about."""
+    if found := _CONTEXT.search(message):
+        _, end, after = message[found.end() :].partition(f"</{found[1]}>")
+        return message[: found.start()].rstrip() + after if end else message
+    return message
 
 
 def _after_repeated(
@@ -154,9 +176,12 @@ def instructs(message: str) -> bool:
     return _INSTRUCTS.match(message) is not None
 
 
-def read_instruction(asked: str, codes: Sequence[str]) -> NamedLanguages | None:
+def read_instruction(
+    asked: str, codes: Sequence[str], *, must_be_told: bool = False
+) -> NamedLanguages | None:
     """The languages that an instruction names, by their English, German or Chinese names, or by
-    codes; None: it asks for no translation into a language."""
+    codes; None: it asks for no translation into a language. `must_be_told`: a single name without
+    a word such as "to", as in "an English translator", does not count."""
     asked = asked[:_MOST_ASKED]
     if not _TRANSLATES.search(asked):
         return None
@@ -168,10 +193,16 @@ def read_instruction(asked: str, codes: Sequence[str]) -> NamedLanguages | None:
         found = next((one for pattern, one in lists if pattern.search(before)), others)
         found.append(names[name])
     sources = [code for code in sources if code in codes]  # others are detected, or refused
-    coded = [(one["source"], one["name"]) for one in _CODE.finditer(asked)]
+    coded = [
+        (one["source"], one["name"])
+        for pattern in (_CODE, _CHINESE_CODE)
+        for one in pattern.finditer(asked)
+    ]
     sources += _known_codes((name for is_source, name in coded if is_source), codes)
     names_of_targets = [name for is_source, name in coded if not is_source]
     targets += _known_codes(names_of_targets, codes)
+    if must_be_told and len(others) == 1 and not (sources or targets or within):
+        return None
     targets += [*within, *others[::-1]]  # "the text is in English" may go before "into German"
     targets += names_of_targets  # "into a colloquial German" names no code first
     return NamedLanguages(next(iter(sources), None), targets[0]) if targets else None
@@ -233,6 +264,7 @@ def _names_of(code: str) -> Iterator[str]:
 
 def _unwrapped(text: str, names: Mapping[str, str]) -> str:
     """A text without its fences, labels or quotation marks, and without the orders around them."""
+    text = _without_orders(text.strip("\n"))
     fenced = _FENCED.search(text)
     if fenced and (
         fenced["fence"] == _OWN_FENCE
@@ -247,6 +279,22 @@ def _unwrapped(text: str, names: Mapping[str, str]) -> str:
     is_whole = quoted != text or quoted[:1] not in quoted[1:-1]
     is_quoted = len(quoted) > 2 and quoted[0] + quoted[-1] in _QUOTES
     return quoted[1:-1] if is_quoted and is_whole else text
+
+
+def _without_orders(text: str) -> str:
+    """A text without the first and the last paragraphs that say how to translate it."""
+    for _ in range(_MOST_ORDERS):
+        first, _, rest = text.partition("\n\n")
+        if rest and _says_how(first):
+            text = rest
+        rest, _, last = text.rstrip().rpartition("\n\n")
+        if rest and _says_how(last):
+            text = rest
+    return text
+
+
+def _says_how(paragraph: str) -> bool:
+    return _has_only_orders(paragraph) and _HOW.search(paragraph) is not None
 
 
 def _without_next_label(text: str, names: Mapping[str, str]) -> str:

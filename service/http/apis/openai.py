@@ -70,7 +70,8 @@ class ChatRequest(RequestModel):
         """The same as a translation request. Raises InvalidField."""
         text = self.text
         known = state.dispatcher.routes.known
-        named, prompt = self._named(state), read_prompt(text, state.dispatcher.routes.languages)
+        prompt = read_prompt(text, state.dispatcher.routes.languages)
+        named = self._named(state, must_be_told=prompt is not None)
         languages = next((one for one in named if _is_known(one, known)), None)
         if prompt is not None and (
             languages is None or known(languages.target) == known(prompt.languages.target)
@@ -85,9 +86,9 @@ class ChatRequest(RequestModel):
         given = {"q": text, "source": languages.source or AUTO, "target": languages.target}
         return TranslateRequest.validated(given)
 
-    def _named(self, state: ServerState) -> list[NamedLanguages]:
+    def _named(self, state: ServerState, *, must_be_told: bool) -> list[NamedLanguages]:
         """Those of the model's name, of the parts of the text, of the system message, and of what
-        the user says before the text."""
+        the user says before the text. `must_be_told`: as of read_instruction."""
         pair = _PAIR.fullmatch(self.model)
         found = [NamedLanguages(*pair.groups())] if pair else []
         own = next(one for one in reversed(self.messages) if one.get("role") == "user")
@@ -97,7 +98,8 @@ class ChatRequest(RequestModel):
             self._last("system", "developer"),
             *(text for role, text in before if role == "user" and instructs(text)),
         ]
-        read = (read_instruction(one, state.dispatcher.routes.languages) for one in asked if one)
+        codes = state.dispatcher.routes.languages
+        read = (read_instruction(one, codes, must_be_told=must_be_told) for one in asked if one)
         return [*found, *filter(None, read)]
 
     def _last(self, *roles: str) -> str | None:
