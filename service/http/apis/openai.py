@@ -48,6 +48,7 @@ class ChatRequest(RequestModel):
     messages: Any
     stream: bool = False
     stream_options: Any = None
+    response_format: Any = None
 
     @property
     def text(self) -> str:
@@ -65,6 +66,23 @@ class ChatRequest(RequestModel):
         """Whether a stream ends with the usage."""
         options = self.stream_options
         return isinstance(options, dict) and options.get("include_usage") is True
+
+    @functools.cached_property
+    def answer_parts(self) -> tuple[str, str]:
+        """What stands before and behind the translation in the answer: JSON, if its schema has one
+        field, of a string."""
+        schema: Any = self.response_format
+        for name in ("json_schema", "schema", "properties"):
+            schema = schema.get(name) if isinstance(schema, dict) else None
+        if not (isinstance(schema, dict) and len(schema) == 1):
+            return "", ""
+        ((name, field),) = schema.items()
+        is_text = isinstance(field, dict) and field.get("type") == "string"
+        return (f'{{{to_json(name).decode()}:"', '"}') if is_text else ("", "")
+
+    def in_answer(self, text: str) -> str:
+        """A part of the translation as it stands in the answer."""
+        return to_json(text).decode()[1:-1] if self.answer_parts[0] else text
 
     def wanted(self, state: ServerState) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
@@ -190,7 +208,9 @@ async def complete(request: Request) -> Any:
             job, state, record, lambda found: _chunks(base, found, record, asked)
         )
     (translation,) = await translate_texts(request, wanted)
-    answer = {"role": "assistant", "content": translation.text}
+    before, behind = asked.answer_parts
+    content = before + asked.in_answer(translation.text) + behind
+    answer = {"role": "assistant", "content": content}
     choice = {"index": 0, "message": answer, "finish_reason": "stop"}
     usage = _usage(len(text), len(translation.text))
     return {**base, "object": "chat.completion", "choices": [choice], "usage": usage}
@@ -216,14 +236,17 @@ async def _chunks(
         return _event({**base, "choices": choices})
 
     try:
-        yield rendered({"role": "assistant", "content": ""})
+        before, behind = asked.answer_parts
+        yield rendered({"role": "assistant", "content": before})
         async for piece in pieces:
             record.has_delivered = True
             if isinstance(piece, TextPiece):
                 num_translated += len(piece.text)
-                yield rendered({"content": piece.text})
+                yield rendered({"content": asked.in_answer(piece.text)})
             else:
                 record.translations = piece
+        if behind:
+            yield rendered({"content": behind})
         yield rendered({}, "stop")
         if asked.wants_usage:
             yield _event({**base, "choices": [], "usage": _usage(len(asked.text), num_translated)})

@@ -350,6 +350,32 @@ def test_a_stream_has_chunks_that_join_to_the_translation(client: TestClient) ->
     assert [choice["finish_reason"] for choice in choices[-2:]] == [None, "stop"]
 
 
+@pytest.mark.parametrize(
+    ("properties", "is_json"),
+    [
+        ({"translation": {"type": "string"}}, True),
+        ({"a": {"type": "string"}, "b": {"type": "string"}}, False),
+        ({"a": {"type": "array"}}, False),
+        (["a"], False),
+        (None, False),
+    ],
+)
+def test_an_answer_may_be_the_only_field_of_a_schema(
+    client: TestClient, properties: Any, is_json: bool
+) -> None:
+    """As Nextcloud asks; its text is escaped in a stream, too."""
+    shape = {"type": "json_schema", "json_schema": {"schema": {"properties": properties}}}
+    text = 'She said "hi".\n\nHe: \\o/'
+    messages = [{"role": "user", "content": text}]
+    fields = {"messages": messages, "response_format": shape}
+    whole = ask(client, **fields).json()["choices"][0]["message"]["content"]
+    chunks = ask(client, stream=True, **fields).text.strip().split("\n\n")[:-1]
+    choices = [json.loads(chunk.removeprefix("data: "))["choices"][0] for chunk in chunks]
+    assert "".join(choice["delta"].get("content", "") for choice in choices) == whole
+    found = json.loads(whole)["translation"] if is_json else whole
+    assert found == ask(client, messages=messages).json()["choices"][0]["message"]["content"]
+
+
 def test_a_stream_that_fails_says_so(client: TestClient, runner: FakeRunner) -> None:
     runner.fail_next_step = True
     *_, last = ask(client, stream=True).text.strip().split("\n\n")
