@@ -3,6 +3,7 @@ written."""
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -16,6 +17,8 @@ from service.translation.markup.page import read_runs
 _UNSPACED = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u3000-\u303f\uff00-\uff65]"
 )
+
+_WORD = regex.compile(r"\w")
 
 
 def joint(before: str, after: str) -> str:
@@ -140,14 +143,14 @@ class InlineText:
 
     def write_alike(self, beginning: str, translation: CodedText) -> str:
         """As `write`. If all words were in pairs, those that a translation has outside get the pair
-        that most words were in, of those whose tags have this beginning."""
+        that most words were in, of those whose tags have this beginning. Numbers are words."""
         common = self._most_common(beginning)
         written, depth = [], 0
         for part in self.spelled(translation):
             text = part if isinstance(part, str) else self.code(part)
             if isinstance(part, Code):
                 depth += {"open": 1, "close": -1}.get(part.kind, 0) * self._is_element(part)
-            elif common and not depth and text.strip():
+            elif common and not depth and _WORD.search(html.unescape(text)):
                 text = f"{common.written}{text}{common.closing}"
             written.append(text)
         return "".join(written)
@@ -164,7 +167,7 @@ class InlineText:
                     opened.pop()
             elif opened:
                 sizes[opened[0]] += len(part)
-            elif has_letters(part):
+            elif _WORD.search(part):
                 return None
         pairs = (pair for pair, _ in sizes.most_common())
         return next((pair for pair in pairs if pair.written.startswith(beginning)), None)

@@ -222,6 +222,13 @@ def test_all_words_of_a_text_in_spans_stay_in_spans() -> None:
     assert done in member(written, "content.xml").decode()
 
 
+@pytest.mark.parametrize("outside", [".", ": !", "&amp;", "12", "00: "])
+def test_signs_and_numbers_outside_of_the_look_of_all_words_stay_there(outside: str) -> None:
+    paragraph = f'<text:p>{outside}<text:span text:style-name="a">the sea</text:span>{outside}'
+    done = member(translated("a.odt", content_of(f"{paragraph}</text:p>")), "content.xml").decode()
+    assert f"{paragraph.replace('the sea', 'THE SEA')}</text:p>" in done
+
+
 def test_charts_of_a_document_are_translated() -> None:
     chart = f"<x {NAMES}><text:p>Title</text:p></x>".encode()
     members = {"content.xml": b"<x/>", "Object 1/content.xml": chart}
