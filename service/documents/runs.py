@@ -212,9 +212,12 @@ def run_places(xml: XmlText, elements: Sequence[int], names: RunNames) -> Iterat
 
 
 def _run_parts(xml: XmlText, index: int, names: RunNames) -> Iterator[RunPart]:
-    """The parts of a run, or a code."""
+    """The parts of a run, of a text without one, or a code."""
     prefix = names.run.removesuffix("r")
     name = xml.tokens[index].name.removeprefix(prefix)
+    if name == "t":
+        yield RunPart("text", xml.text(index))
+        return
     if name != "r":
         yield RunPart("stop" if name == "br" else "single", xml.element(index))
         return

@@ -209,3 +209,11 @@ def test_spaces_between_the_parts_of_a_form_stay() -> None:
     assert texts_of("a.xlsx", content) == ["Name:<0|>Date:"] * 2
     strings = member(translated("a.xlsx", content), STRINGS).decode()
     assert strings.count("     ") == 2
+
+
+def test_a_text_before_the_runs_of_a_cell_is_translated_with_them() -> None:
+    bold = "<r><rPr><b/></rPr><t>{}</t></r>"
+    content = workbook(f'<t xml:space="preserve">The </t>{bold.format("sea")}')
+    assert texts_of("a.xlsx", content) == ["The <0>sea</0>"]
+    strings = member(translated("a.xlsx", content), STRINGS).decode()
+    assert f'<r><t xml:space="preserve">THE </t></r>{bold.format("SEA")}' in strings
