@@ -82,8 +82,12 @@ _MERGED = regex.compile(r"""(?:<w:instrText(?:\s[^<>]*+)?>|\sw:instr=["'])\s*+ME
 """The code of a field whose result is a name in other data."""
 _FIELD = regex.compile(r'<w:fldChar\s[^<>]*?w:fldCharType="(begin|separate|end)"')
 _SLIDE_MAIN = r"(?:presentationml|ms-powerpoint)\.[\w.]*main"
-_SLIDES = rf"presentationml\.(?:slide|notesSlide|comments)|ms-powerpoint\.comments|{DRAWINGS}"
-_MASTERS = r"presentationml\.(?:slideLayout|slideMaster|notesMaster|handoutMaster)"
+_SLIDES = (
+    r"presentationml\.(?:slide|notesSlide|comments|handoutMaster)|ms-powerpoint\.comments"
+    rf"|{DRAWINGS}"
+)
+"""The placeholders of handouts are printed as they stand."""
+_MASTERS = r"presentationml\.(?:slideLayout|slideMaster|notesMaster)"
 _SHAPES = frozenset({"p:sp", "p:pic", "p:graphicframe"})
 _PLACEHOLDER, _COMMENT = frozenset({"p:ph"}), frozenset({"p:text"})
 _CONTROL = regex.compile(r"<w:sdtPr>(?:(?!<w:sdtPr>).)*?</w:sdtPr>", regex.DOTALL)

@@ -548,7 +548,7 @@ PARTS = {
     r"word/(header|footer)\d+": r"wordprocessingml.\1",
     r"word/(footnotes|endnotes|comments|styles|numbering)": r"wordprocessingml.\1",
     r"ppt/presentation": "presentationml.presentation.main",
-    r"ppt/.*/(slide|notesSlide|slideLayout|slideMaster)\d+": r"presentationml.\1",
+    r"ppt/.*/(slide|notesSlide|slideLayout|slideMaster|handoutMaster)\d+": r"presentationml.\1",
     r"ppt/comments/.*": "presentationml.comments",
     r"xl/workbook": "spreadsheetml.sheet.main",
     r"xl/worksheets/.*": "spreadsheetml.worksheet",

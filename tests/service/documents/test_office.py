@@ -288,6 +288,13 @@ def test_what_masters_show_is_translated_and_their_prompts_stay() -> None:
     assert texts_of("a.pptx", content) == ["Own", "Own"]
 
 
+def test_handouts_have_no_prompts() -> None:
+    shape = "<p:sp><p:ph type='hdr'/><a:p><a:r><a:t>Head</a:t></a:r></a:p></p:sp>"
+    master = f"<x {A} xmlns:p='p'>{shape}</x>".encode()
+    members = {"ppt/presentation.xml": b"<p/>", "ppt/handoutMasters/handoutMaster1.xml": master}
+    assert texts_of("a.pptx", package(members)) == ["Head"]
+
+
 def test_comments_on_slides_are_translated() -> None:
     comments = b"<p:cm xmlns:p='p'><p:text>One\ntwo</p:text></p:cm>"
     members = {"ppt/presentation.xml": b"<p/>", "ppt/comments/c.xml": comments}
