@@ -5,31 +5,21 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import functools
-import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 import regex
 
-from model.text.spans import Span
 from service.documents.archive import ArchiveFile, MemberText, no_places, texts_of
 from service.documents.labels import LabelledText, Labels, labels
 from service.documents.locales import is_asian, locale_of
 from service.documents.mail import parse as parse_mail
 from service.documents.packages import DRAWINGS, LABELLED, PICTURES, Package
 from service.documents.pages import parse_html
-from service.documents.ranges import pairs_among
-from service.documents.runs import (
-    DRAWING,
-    RunNames,
-    RunPart,
-    drawing_places,
-    paragraph_places,
-)
+from service.documents.runs import DRAWING, RunNames, drawing_places
 from service.documents.segments import Edit, FileOptions, Place, TextFile
+from service.documents.word_paragraphs import WORD, word_places
 from service.documents.xml_text import InlineContent, XmlText
-from service.translation.language.segmentation import has_letters
-from service.translation.markup.coded_text import Text
 
 _WORD_MAIN = r"(?:wordprocessingml|ms-word)\.[\w.]*main"
 _WORD_TEXTS = (
@@ -60,27 +50,6 @@ _ASIAN_NUMBERS = regex.compile(
 )
 _WORD_LANGUAGE = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:val=")[^"]*+""")
 _WORD_LANGUAGES = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:(?:val|eastAsia)=")[^"]*+""")
-_WORD_PARAGRAPH = frozenset({"w:p"})
-_ANY_PARAGRAPH = frozenset({"w:p", "a:p"})
-"""Shapes that were copied from PowerPoint have theirs."""
-_WRAPPERS = frozenset(
-    {
-        *("w:hyperlink", "w:ins", "w:moveto", "w:smarttag", "w:customxml"),
-        *("w:fldsimple", "w:sdt", "w:dir", "w:bdo"),
-    }
-)
-_HEADS = frozenset({"w:sdtpr", "w:sdtendpr", "w:smarttagpr", "w:customxmlpr", "w:sdtcontent"})
-_CHOICES = frozenset({"w:dropdownlist", "w:combobox"})
-_FRAME, _WORD_STRING = frozenset({"w:framepr"}), frozenset({"w:t"})
-_DROPPED = regex.compile(r"<w:framePr\s[^<>]*?w:dropCap=[\"'](?!none)")
-_FIRST = regex.compile(r"<w:t(?:\s[^<>]*+)?>\s*+((?:&\w++;|[^\w<&])*+\w)")
-"""A frame around the large first letter of the next paragraph, and a text's first letter."""
-_UNSEEN = frozenset({"w:prooferr", "w:lastrenderedpagebreak", "w:softhyphen"})
-_WORD_STOPS = frozenset({"w:tab", "w:br", "w:cr", "w:ptab"})
-_WORD_TEXT = regex.compile(r"<w:t(?:\s[^<>]*+)?>([^<]*+)")
-_MERGED = regex.compile(r"""(?:<w:instrText(?:\s[^<>]*+)?>|\sw:instr=["'])\s*+MERGEFIELD\s""")
-"""The code of a field whose result is a name in other data."""
-_FIELD = regex.compile(r'<w:fldChar\s[^<>]*?w:fldCharType="(begin|separate|end)"')
 _SLIDE_MAIN = r"(?:presentationml|ms-powerpoint)\.[\w.]*main"
 _SLIDES = (
     r"presentationml\.(?:slide|notesSlide|comments|handoutMaster)|ms-powerpoint\.comments"
@@ -102,10 +71,10 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     package = Package(content, "a DOCX", _WORD_MAIN)
     language = _WORD_LANGUAGES if is_asian(options.target) else _WORD_LANGUAGE
     locale = locale_of(options.target)
-    names = dataclasses.replace(_WORD, mark=functools.partial(language.sub, locale))
+    names = dataclasses.replace(WORD, mark=functools.partial(language.sub, locale))
     made = functools.partial(LabelledText, known=_WORD_LABELS, finish=_unbound)
     drawings = functools.partial(drawing_places, _drawing(locale))
-    places = functools.partial(_word_places, names, drawings)
+    places = functools.partial(word_places, names, drawings)
     texts = texts_of(package, package.parts(_WORD_TEXTS), places, made=made)
     marks = functools.partial(_marked, language, locale)
     styles = texts_of(package, package.parts(_WORD_STYLES), no_places, marks)
@@ -184,191 +153,3 @@ def _marked(pattern: regex.Pattern[str], value: str, xml: XmlText) -> Iterator[E
     """What a pattern finds becomes this value, such as the language of styles. Runs have their
     own."""
     return (Edit(*match.span(), value) for match in pattern.finditer(xml.source))
-
-
-_WORD = RunNames(
-    "w:r",
-    "w:t",
-    regex.compile(r"<w:(?:lang(?:\s[^<>/]*+)?|noProof\s*+|rFonts w:hint=\"\w*+\"\s*+)/>"),
-)
-
-
-def _word_places(
-    names: RunNames, drawings: Callable[[XmlText], Iterator[Place]], xml: XmlText
-) -> Iterator[Place]:
-    """What has paragraphs inside is a code of the text."""
-    initial: Span | None = None
-    for index in xml.starts(_WORD_PARAGRAPH):
-        inner = [*xml.children(index)]
-        if inner and xml.tokens[inner[0]].name == "w:ppr":
-            del inner[0]
-        parts = [*_word_parts(xml, inner)]
-        if initial and parts and parts[0].kind == "text":
-            letter = parts[0]._replace(written=xml.source[slice(*initial)])
-            (place,) = paragraph_places(xml, inner, [letter, *parts], names)
-            yield _after_initial(xml, initial, place)
-            initial = None
-        elif (initial := _initial(xml, index)) is None:
-            yield from paragraph_places(xml, inner, parts, names)
-    yield from drawings(xml)
-
-
-def _initial(xml: XmlText, index: int) -> Span | None:
-    """The text of a paragraph that is the large first letter of the next one."""
-    if not xml.has_inside(index, _FRAME) or not _DROPPED.search(xml.element(index)):
-        return None
-    texts = [text for text in xml.inside(index, _WORD_STRING) if xml.text(text).strip()]
-    if len(texts) != 1 or not has_letters(xml.text(texts[0])):
-        return None
-    return Span(xml.tokens[texts[0]].end, xml.tokens[xml.end_of(texts[0]) - 1].start)
-
-
-def _after_initial(xml: XmlText, initial: Span, place: Place) -> Place:
-    """The place of a paragraph with the letter before it, which becomes that of the translation."""
-
-    def write(translation: Text) -> str:
-        written = place.write(translation)
-        between, first = xml.source[initial.end : place.start], _FIRST.search(written)
-        if first is None:
-            return between + written
-        begin, rest = written[: first.start()], written[first.end() :]
-        return f'{first[1]}{between}{begin}<w:t xml:space="preserve">{rest}'
-
-    return place._replace(start=initial.start, write=write)
-
-
-def _written(xml: XmlText, index: int) -> str:
-    """An element as a code, in which paragraphs, such as those of a box, have places of their
-    own."""
-    has_places = xml.has_inside(index, _ANY_PARAGRAPH)
-    return xml.as_inner(index) if has_places else xml.element(index)
-
-
-def _word_parts(xml: XmlText, elements: Sequence[int]) -> Iterator[RunPart]:
-    """The parts of runs, links and the like, with fields as codes or as pairs around a result, and
-    ranges as pairs."""
-    written = [_written(xml, element) for element in elements]
-    fields, alone = _find_fields(written)
-    ranges = pairs_among(xml, _outside(fields, elements))
-    number = 0
-    while number < len(elements):
-        end, separator = fields.get(number, (number, None))
-        if separator is not None and _MERGED.search("".join(written[number:separator])):
-            result = "".join(_WORD_TEXT.findall("".join(written[separator:end])))
-            yield RunPart("word", "".join(written[number : end + 1]), text=html.unescape(result))
-        elif separator is not None:
-            opening = "".join(written[number : separator + 1])
-            yield RunPart("open", opening, closing=written[end])
-            yield from _word_parts(xml, elements[separator + 1 : end])
-            yield RunPart("close")
-        elif number in fields:
-            yield RunPart("single", "".join(written[number : end + 1]))
-        elif number in alone:
-            yield RunPart("stop", written[number])
-        elif (other := ranges.get(elements[number])) is not None:
-            is_first = elements[number] < other
-            closing = xml.element(other)
-            yield RunPart("open" if is_first else "close", written[number], closing=closing)
-        else:
-            yield from _word_element(xml, elements[number])
-        number = end + 1
-
-
-def _outside(
-    fields: Mapping[int, tuple[int, int | None]], elements: Sequence[int]
-) -> Iterator[int]:
-    """The elements that are not in one of the fields, which are known by their numbers."""
-    number = 0
-    while number < len(elements):
-        yield elements[number]
-        number = fields.get(number, (number, None))[0] + 1
-
-
-def _find_fields(runs: Sequence[str]) -> tuple[dict[int, tuple[int, int | None]], set[int]]:
-    """Complex fields, whose code and result stand in runs side by side: the run where each begins,
-    with its last run and the run before its result, if any. Runs of fields that go on in another
-    paragraph keep their places. Linear time."""
-    fields: dict[int, tuple[int, int | None]] = {}
-    alone: set[int] = set()
-    opened: list[tuple[int, int | None]] = []
-    for index, run in enumerate(runs):
-        mark = _FIELD.search(run) if run.startswith("<w:r") else None
-        if mark and mark[1] == "begin":
-            opened.append((index, None))
-        elif mark and not opened:
-            alone.add(index)
-        elif mark and mark[1] == "separate":
-            opened[-1] = (opened[-1][0], index)
-        elif mark:
-            begin, separator = opened.pop()
-            fields[begin] = index, separator
-    alone.update(number for field in opened for number in field if number is not None)
-    return fields, alone
-
-
-def _word_element(xml: XmlText, index: int) -> Iterator[RunPart]:
-    name = xml.tokens[index].name
-    if name == "w:r":
-        yield from _word_run(xml, index)
-    elif name == "w:fldsimple" and _MERGED.search(xml.written(index, index + 1)):
-        result = "".join(_WORD_TEXT.findall(xml.element(index)))
-        yield RunPart("word", xml.element(index), text=html.unescape(result))
-    elif name in _WRAPPERS:
-        yield from _word_wrapper(xml, index)
-    elif name not in _UNSEEN:
-        yield RunPart("single", _written(xml, index))
-
-
-def _word_wrapper(xml: XmlText, index: int) -> Iterator[RunPart]:
-    """A link or the like, with its head, around runs. The chosen text of a list is one by itself,
-    so that it is translated as the list has it."""
-    inner = [*xml.children(index)]
-    first, last = index + 1, xml.end_of(index) - 1
-    while inner and xml.tokens[inner[0]].name in _HEADS:
-        head = inner[0]
-        if xml.tokens[head].name == "w:sdtcontent":
-            first, last = head + 1, xml.end_of(head) - 1
-            inner = [*xml.children(head)]
-            break
-        first, inner = xml.end_of(head), inner[1:]
-    opening, closing = xml.written(index, first), xml.written(last, xml.end_of(index))
-    if not inner:
-        yield RunPart("single", xml.element(index))
-    elif xml.has_inside(index, _CHOICES):
-        yield RunPart("stop", opening)
-        yield from _word_parts(xml, inner)
-        yield RunPart("stop", closing)
-    else:
-        yield RunPart("open", opening, closing=closing)
-        yield from _word_parts(xml, inner)
-        yield RunPart("close")
-
-
-def _word_run(xml: XmlText, index: int) -> Iterator[RunPart]:
-    properties = ""
-    for child in xml.children(index):
-        name = xml.tokens[child].name
-        if name == "w:rpr":
-            properties = xml.element(child)
-        elif name == "w:t":
-            yield RunPart("text", xml.text(child), properties)
-        elif name == "w:ruby":
-            yield from _word_ruby(xml, child, properties)
-        elif name == "w:nobreakhyphen":
-            yield RunPart("text", "\u2011", properties)
-        elif name not in _UNSEEN:
-            code = f"<w:r>{properties}{_written(xml, child)}</w:r>"
-            yield RunPart("stop" if name in _WORD_STOPS else "single", code)
-
-
-def _word_ruby(xml: XmlText, index: int, properties: str) -> Iterator[RunPart]:
-    """A base with its annotation, which stays."""
-    base = next(child for child in xml.children(index) if xml.tokens[child].name == "w:rubybase")
-    if not any(xml.children(base)):
-        yield RunPart("single", f"<w:r>{properties}{xml.element(index)}</w:r>")
-        return
-    closing = xml.written(xml.end_of(base) - 1, xml.end_of(index))
-    opening = f"<w:r>{properties}{xml.written(index, base + 1)}"
-    yield RunPart("open", opening, closing=f"{closing}</w:r>")
-    yield from _word_parts(xml, [*xml.children(base)])
-    yield RunPart("close")

@@ -193,6 +193,31 @@ def test_a_merge_field_reads_as_its_name_and_stays(merged: str) -> None:
     assert merged in member(translated("a.docx", content), "word/document.xml").decode()
 
 
+ONE_RUN = (
+    '<w:fldChar w:fldCharType="begin"/><w:instrText>{}</w:instrText>'
+    '<w:fldChar w:fldCharType="separate"/>{}<w:fldChar w:fldCharType="end"/></w:r>'
+)
+"""A field as Google Docs and scripts write it."""
+
+
+@pytest.mark.parametrize(
+    ("code", "result", "read"),
+    [
+        *(("PAGE", "", "<0/>"), ("PAGE", "<w:t>2</w:t>", "<0>2</0>")),
+        ("MERGEFIELD Name", "<w:t>«Name»</w:t>", "«Name»"),
+    ],
+)
+def test_a_field_in_one_run_reads_as_one_in_several_runs(code: str, result: str, read: str) -> None:
+    whole = f"<w:r>{ONE_RUN.format(code, result)}"
+    behind = f"<w:r><w:t>some</w:t>{ONE_RUN.format(code, result)}"
+    contents = word(run("some") + whole + run(" more")), word(behind + run(" more"))
+    for content in contents:
+        assert texts_of("a.docx", content) == [f"some{read} more"]
+        done = member(translated("a.docx", content), "word/document.xml").decode()
+        kinds = [part.partition('"')[0] for part in done.split('fldCharType="')[1:]]
+        assert kinds == ["begin", "separate", "end"]
+
+
 def test_a_field_over_paragraphs_keeps_its_runs_in_order() -> None:
     whole = field("TOC", run("one") + "</w:p><w:p>" + run("two"))
     first, second = whole.split("</w:p><w:p>")
