@@ -63,7 +63,7 @@ _PAGES = frozenset(
 )
 """The media types of pages, with those of old books."""
 _PAGE_ENDINGS = b".htm", b".xhtml", b".xml"
-_CONTENTS = "application/x-dtbncx+xml"
+_CONTENTS, _PACKAGE = "application/x-dtbncx+xml", "application/oebps-package+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
 _LABEL, _REFERENCE = frozenset({"text"}), frozenset({"itemref", "opf:itemref"})
 _PICTURE, _PAGE_INSIDE = "image/svg+xml", frozenset({"foreignobject"})
@@ -229,8 +229,13 @@ def _is_protected(archive: Archive) -> bool:
 
 
 def _packages(archive: Archive) -> Iterator[str]:
+    """The packages of the container, which may name other forms of the book, such as a PDF."""
     container = archive.read_xml(_CONTAINER)
-    roots = (container.attribute(root, "full-path") for root in container.starts(_ROOT_FILE))
+    roots = (
+        container.attribute(root, "full-path")
+        for root in container.starts(_ROOT_FILE)
+        if container.attribute(root, "media-type") in (None, _PACKAGE)
+    )
     for path in dict.fromkeys(root or "" for root in roots):
         if path not in archive.names:
             raise InvalidDocument("the file is not an EPUB file: its package is missing")

@@ -482,6 +482,20 @@ def test_a_book_needs_its_package_and_pages(damaged: str, content: bytes) -> Non
         parse_file(archive({**members, damaged: content}), "a.epub", OPTIONS)
 
 
+@pytest.mark.parametrize("other", ["application/pdf", "text/plain"])
+def test_other_forms_of_a_book_stay(other: str) -> None:
+    package_type = "application/oebps-package+xml"
+    forms = f'<rootfile full-path="a.opf" media-type="{package_type}"/>'
+    forms += f'<rootfile full-path="a.pdf" media-type="{other}"/>'
+    members = {
+        "META-INF/container.xml": f"<c>{forms}</c>".encode(),
+        "a.opf": b'<p><item href="p" media-type="text/html"/></p>',
+        "p": b"<p>a</p>",
+        "a.pdf": b"%PDF",
+    }
+    assert texts_of("a.epub", archive(members)) == ["<p>a</p>"]
+
+
 @pytest.mark.parametrize("media_type", ["application/xhtml+xml", "text/html"])
 @pytest.mark.parametrize(
     ("text", "done"),
