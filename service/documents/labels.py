@@ -75,16 +75,16 @@ class LabelledText(TextFile):
         """`finish`: changes what is written, whatever is translated."""
         super().__init__(decoded, places, edits)
         self._labels, self._finish = known, finish
-        found = dict.fromkeys(match["value"] for match in known.find(decoded.text))
-        self._values = [value for value in found if has_letters(_read(value))]
-        self.segments += [Segment(_read(value)) for value in self._values]
+        found = {match["value"]: _read(match) for match in known.find(decoded.text)}
+        self._values = {value: text for value, text in found.items() if has_letters(text)}
+        self.segments += map(Segment, self._values.values())
 
     def _rewritten(self, translations: Sequence[Text]) -> str:
         own = len(translations) - len(self._values)
         values = {
             value: str(new).translate(_ESCAPES)
-            for value, new in zip(self._values, translations[own:], strict=True)
-            if new != _read(value) and _placeholders(str(new)) == _placeholders(value)
+            for (value, text), new in zip(self._values.items(), translations[own:], strict=True)
+            if new != text and _placeholders(str(new)) == _placeholders(value)
         }
         written = super()._rewritten(translations[:own])
         return self._finish(self._labels.replace(written, values) if values else written)
@@ -95,7 +95,9 @@ def _placeholders(value: str) -> list[str]:
     return sorted(_PLACEHOLDER.findall(value))
 
 
-def _read(value: str) -> str:
-    """The value that is written so: XML reads a line break in it as a space, and Excel has codes of
-    its own for line breaks."""
-    return _EXCEL_LINE_BREAK.sub("\n", html.unescape(_LINE_BREAK.sub(" ", value)))
+def _read(label: regex.Match[str]) -> str:
+    """The value that is written so: XML reads a line break in an attribute as a space, and Excel
+    has codes of its own for line breaks."""
+    is_content = label["head"].startswith(">")
+    value = label["value"] if is_content else _LINE_BREAK.sub(" ", label["value"])
+    return _EXCEL_LINE_BREAK.sub("\n", html.unescape(value))

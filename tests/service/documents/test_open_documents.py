@@ -145,6 +145,15 @@ def test_alternative_texts_are_translated_and_cut_no_sentence() -> None:
     assert frame.format("A &amp; B") in done
 
 
+def test_the_lines_of_a_description_stay() -> None:
+    frame = "<draw:frame><svg:desc>{}</svg:desc></draw:frame>"
+    text = "A map of it\n\nMade in May"
+    content = content_of(f"<text:p>{frame.format(text)}</text:p>")
+    assert texts_of("a.odt", content) == [text]
+    done = member(translated("a.odt", content), "content.xml").decode()
+    assert frame.format("A MAP OF IT&#10;&#10;MADE IN MAY") in done
+
+
 @pytest.mark.parametrize(("begin", "end"), [("", ""), ("&lt;", "&gt;")])
 def test_the_texts_of_placeholders_are_translated(begin: str, end: str) -> None:
     head = "<text:placeholder text:placeholder-type='text' text:description=\"{}\">"
