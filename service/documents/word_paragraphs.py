@@ -37,6 +37,11 @@ _WORD_STOPS = frozenset({"w:tab", "w:br", "w:cr", "w:ptab"})
 _WORD_TEXT = regex.compile(r"<w:t(?:\s[^<>]*+)?>([^<]*+)")
 _MERGED = regex.compile(r"""(?:<w:instrText(?:\s[^<>]*+)?>|\sw:instr=["'])\s*+MERGEFIELD\s""")
 """The code of a field whose result is a name in other data."""
+_PAGES = regex.compile(
+    r"<w:instrText(?:\s[^<>]*+)?>\s*+(PAGE|NUMPAGES|SECTIONPAGES)\b[^<]*+</w:instrText>"
+)
+"""The code of a field that counts pages."""
+_SEPARATOR = '<w:r><w:fldChar w:fldCharType="separate"/></w:r>'
 _FIELD = regex.compile(r'<w:fldChar\s[^<>]*?w:fldCharType="(begin|separate|end)"')
 WORD = RunNames(
     "w:r",
@@ -137,7 +142,7 @@ def _unit_parts(xml: XmlText, units: Sequence[_Unit]) -> Iterator[RunPart]:
             yield from _unit_parts(xml, units[separator + 1 : end])
             yield RunPart("close")
         elif number in fields:
-            yield RunPart("single", "".join(written[number : end + 1]))
+            yield from _field(written[number : end + 1], has_result=separator is not None)
         elif number in alone:
             yield RunPart("stop", written[number])
         elif (other := ranges.get(index)) is not None:
@@ -146,6 +151,19 @@ def _unit_parts(xml: XmlText, units: Sequence[_Unit]) -> Iterator[RunPart]:
         else:
             yield from _word_element(xml, units[number])
         number = end + 1
+
+
+def _field(runs: Sequence[str], *, has_result: bool) -> Iterator[RunPart]:
+    """A field whose result is not written. One that counts pages, without a field in its code,
+    gets a number, with which the sentence is read."""
+    opening = "".join(runs[:-1]) + ("" if has_result else _SEPARATOR)
+    is_whole = opening.count("<w:fldChar ") == 2
+    if is_whole and (page := _PAGES.search(opening)):
+        yield RunPart("open", opening, closing=runs[-1])
+        yield RunPart("text", "1" if page[1] == "PAGE" else "2")
+        yield RunPart("close")
+    else:
+        yield RunPart("single", "".join(runs))
 
 
 def _written_unit(xml: XmlText, unit: _Unit) -> str:

@@ -203,7 +203,7 @@ ONE_RUN = (
 @pytest.mark.parametrize(
     ("code", "result", "read"),
     [
-        *(("PAGE", "", "<0/>"), ("PAGE", "<w:t>2</w:t>", "<0>2</0>")),
+        *(("DATE", "", "<0/>"), ("DATE", "<w:t>today</w:t>", "<0>today</0>")),
         ("MERGEFIELD Name", "<w:t>«Name»</w:t>", "«Name»"),
     ],
 )
@@ -216,6 +216,19 @@ def test_a_field_in_one_run_reads_as_one_in_several_runs(code: str, result: str,
         done = member(translated("a.docx", content), "word/document.xml").decode()
         kinds = [part.partition('"')[0] for part in done.split('fldCharType="')[1:]]
         assert kinds == ["begin", "separate", "end"]
+
+
+@pytest.mark.parametrize("left_out", ["", '<w:r><w:fldChar w:fldCharType="separate"/></w:r>'])
+def test_the_number_of_a_page_is_read_where_it_is_not_written(left_out: str) -> None:
+    pages = field(" PAGE ", "|"), field("NUMPAGES \\* x", "|")
+    empty = [page.replace("|", "").replace(left_out, "") for page in pages]
+    content = word(run("page ") + empty[0] + run(" of ") + empty[1])
+    assert texts_of("a.docx", content) == ["page <0>1</0> of <1>2</1>"]
+    done = member(translated("a.docx", content), "word/document.xml").decode()
+    for page, number in zip(pages, "12", strict=True):
+        assert page.replace("|", f"<w:r><w:t>{number}</w:t></w:r>") in done
+    nested = field("IF", "").replace("</w:instrText></w:r>", f"</w:instrText></w:r>{empty[0]}")
+    assert texts_of("a.docx", word(run("a ") + nested)) == ["a <0/>"]
 
 
 def test_a_field_over_paragraphs_keeps_its_runs_in_order() -> None:
