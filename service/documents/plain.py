@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _SEGMENT_CHARACTERS = 1000
 _LINE_END = regex.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？]|\s")
-_ITEM = regex.compile(r"\s*+(?:[•◦▪‣–-]|\d{1,2}[.)])\s")
+_ITEM = regex.compile(r"\s*+(?:[\p{So}\p{Co}•‣–-]|\d{1,2}[.)])\s")
+"""Bullets of fonts with signs are characters for private use."""
 _LEAST_GAP, _USUAL_GAP, _WIDE = 0.9, 1.4, 1.25
 """Lines are at least and usually so far apart, by their size; paragraphs farther than lines."""
 _SOFT_HYPHEN = "\u00ad"

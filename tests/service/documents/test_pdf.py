@@ -34,6 +34,15 @@ def test_headings_and_items_of_a_pdf_are_paragraphs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("glyph", "bullet"), [("bullet", "•"), ("uniF0B7", "\uf0b7"), ("uni25CF", "●")]
+)
+def test_items_begin_with_any_bullet(glyph: str, bullet: str) -> None:
+    encoding = f"/Helvetica /Encoding << /Differences [64 /{glyph}] >>"
+    content = pdf("We need", "@ bread", "@ water").replace(b"/Helvetica", encoding.encode())
+    assert texts_of("a.pdf", content) == ["We need", f"{bullet} bread", f"{bullet} water"]
+
+
+@pytest.mark.parametrize(
     ("lines", "text"),
     [
         (["for every-", "body here"], "for everybody here"),
