@@ -42,10 +42,9 @@ _PARAGRAPHS = frozenset(
 _PAIRS = frozenset(
     {
         *("text:span", "text:a", "text:meta", "text:meta-field", "text:text-input"),
-        *("text:ruby", "text:ruby-base"),
     }
 )
-_SPAN = "<text:span"
+_SPAN, _RUBY = "<text:span", "text:ruby"
 _CONTROL, _CHOICE = "loext:content-control", frozenset({"loext:list-item"})
 _CELLS = frozenset({"table:table-cell", "table:covered-table-cell"})
 _ONE = (None, "1")
@@ -257,6 +256,8 @@ def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
             return "stop"
         if name == "text:span" and xml.attribute(index, "text:style-name") in scripts:
             return "script"
+        if name == _RUBY:
+            return "base"
         is_pair = name in _PAIRS or (name == _CONTROL and not xml.has_inside(index, _CHOICE))
         return "pair" if is_pair else "single"
 

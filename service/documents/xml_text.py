@@ -46,10 +46,10 @@ GAPS = regex.compile(rf"({_SPACES})")
 """Spaces that put the texts around them in their places."""
 LINE_ENDS = regex.compile(rf"((?:{_LINE_END})++|{_SPACES})")
 """The same, and line breaks in a text that keeps them."""
-Role = Literal["pair", "script", "single", "stop", "space", "line"]
+Role = Literal["pair", "script", "base", "single", "stop", "space", "line"]
 """What an element in a text is: tags around text, which may be a subscript or superscript, or a
 code that moves with its neighbours, ends a sentence, or is a space if no other one is before it. A
-line is a text by itself."""
+line is a text by itself. Of an element with a base, the text is in its first child."""
 
 
 class NotWellFormed(InvalidDocument):
@@ -195,6 +195,7 @@ class InlineContent:
         self._xml, self._paragraphs, self._role_of = xml, paragraphs, role_of
         self._codes, self._looks = codes, looks
         self._inline, self._first, self._keeps_lines = InlineText(escape_markup), 0, False
+        self._ends: dict[int, int] = {}
 
     def all_places(self) -> Iterator[Place]:
         """The places of every paragraph."""
@@ -223,6 +224,9 @@ class InlineContent:
             self._inline.stop(tag)
         elif token.kind is Kind.END:
             self._inline.close()
+            return self._ends.get(index, index + 1)
+        elif role == "base" and (base := self._open_base(index, end)) is not None:
+            return base
         elif role in ("pair", "script") and end > index + 1:
             self._inline.open(tag, xml.written(end - 1, end), is_script=role == "script")
         elif role == "space" and self._inline.ends_with_word:
@@ -235,6 +239,17 @@ class InlineContent:
             add(xml.as_inner(index) if has_places else xml.written(index, end))
             return end
         return index + 1
+
+    def _open_base(self, index: int, end: int) -> int | None:
+        """Begin the text of an element's first child, and all before and behind it as one pair ->
+        the index of the text; None if it has no token."""
+        base = next(self._xml.children(index), index)
+        last = self._xml.end_of(base) - 1
+        if base == index or last <= base + 1:
+            return None
+        self._inline.open(self._xml.written(index, base + 1), self._xml.written(last, end))
+        self._ends[last] = end
+        return base + 1
 
     def _add_code(self, index: int, partner: int) -> None:
         if index < partner:

@@ -145,6 +145,18 @@ def test_alternative_texts_are_translated_and_cut_no_sentence() -> None:
     assert frame.format("A &amp; B") in done
 
 
+@pytest.mark.parametrize("text", ["<text:span>b</text:span>", "b"])
+def test_a_base_keeps_its_annotation(text: str) -> None:
+    ruby = "<text:ruby><text:ruby-base>{}</text:ruby-base><text:ruby-text>r</text:ruby-text>"
+    content = content_of(f"<text:p>a {ruby.format(text)}</text:ruby> c</text:p>")
+    inner = text.replace("<text:span>", "<1>").replace("</text:span>", "</1>")
+    assert texts_of("a.odt", content) == [f"a <0>{inner}</0> c"]
+    done = member(translated("a.odt", content), "content.xml").decode()
+    assert f"A {ruby.format(text.replace('b', 'B'))}</text:ruby> C" in done
+    empty = "<text:ruby><text:ruby-base/><text:ruby-text>r</text:ruby-text></text:ruby>"
+    assert texts_of("a.odt", content_of(f"<text:p>a {empty} c</text:p>")) == ["a <0/> c"]
+
+
 def test_the_lines_of_a_description_stay() -> None:
     frame = "<draw:frame><svg:desc>{}</svg:desc></draw:frame>"
     text = "A map of it\n\nMade in May"
