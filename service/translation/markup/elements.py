@@ -64,6 +64,13 @@ _KEEPS = regex.compile(
     r"""|\sclass\s*+=\s*+(?:"[^"]*?\bnotranslate\b|'[^']*?\bnotranslate\b|notranslate(?=[\s/>]))""",
     regex.IGNORECASE,
 )
+SIGN_FONTS = r"(?:wingdings|webdings|symbol|zapf\s?dingbats)\b"
+"""Fonts whose letters are signs: a J of Wingdings is a smiley."""
+_SIGNS = regex.compile(
+    r"""\s(?:style\s*+=\s*+(?:"[^"]*?|'[^']*?)\bfont-family\s*+:\s*+|face\s*+=\s*+)"""
+    rf"""(?:["']|&quot;)?{SIGN_FONTS}""",
+    regex.IGNORECASE,
+)
 _TRANSLATES = regex.compile(
     r"""\stranslate\s*+=\s*+(?:"yes"|'yes'|yes(?=[\s/>]))""", regex.IGNORECASE
 )
@@ -90,7 +97,8 @@ def is_between(before: str, after: str) -> bool:
 
 def keeps_content(source: str, tag: Token) -> bool:
     """Whether the content of this start tag's element is not to be translated."""
-    return tag.name in _UNTOUCHED or keeps_itself(source, tag)
+    is_sign = _SIGNS.search(source, tag.start, tag.end) is not None
+    return is_sign or tag.name in _UNTOUCHED or keeps_itself(source, tag)
 
 
 def keeps_itself(source: str, tag: Token) -> bool:

@@ -146,6 +146,12 @@ def test_html_is_recognized_and_plain_text_not_taken_for_it(text: str) -> None:
         ("<p class=notranslate>", True),
         ('<p class="a" title="notranslate">', False),
         ('<p class="notranslated">', False),
+        ("<span style='font-family:Wingdings'>", True),
+        ('<i style="color:red;font-family: &quot;Wingdings 2&quot;">', True),
+        ("""<i style='font-family:"Symbol"'>""", True),
+        ("<font size=2 face=Webdings>", True),
+        ("<p style='font-family:Symbola'>", False),
+        ("<p style='font-family:Arial,Wingdings' title='Symbol'>", False),
         ("<p>", False),
     ],
 )
