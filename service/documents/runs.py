@@ -6,6 +6,7 @@ session. Here a run counts only if it looks otherwise than its neighbours.
 
 from __future__ import annotations
 
+import html
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +18,9 @@ import regex
 from service.documents.inline import InlineText, escape_markup
 from service.documents.segments import Place
 from service.documents.xml_text import GAPS, LINE_ENDS, InlineContent, XmlText
+from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import CodedText
+from service.translation.markup.elements import SIGN_FONTS
 
 _CHART_NAMES = frozenset(
     {
@@ -36,6 +39,10 @@ _ON_SPACES = regex.compile(
     regex.X,
 )
 """Looks that spaces show, too."""
+_SIGNS = regex.compile(
+    rf"""(?:\sw:ascii|<a:latin\stypeface|<(?:x:)?rFont\sval)=["']{SIGN_FONTS}""",
+    regex.IGNORECASE,
+)
 _EMPTY = regex.compile(r"<[\w:]++\s*+(?:/>|>\s*+</[\w:]++>)")
 
 
@@ -80,7 +87,7 @@ class _Paragraph:
     def __init__(self, parts: Iterable[RunPart], names: RunNames) -> None:
         self._names = names
         self._looks: dict[str, str] = {}
-        parts = list(self._merged(parts))
+        parts = list(self._merged(map(self._kept, parts)))
         self._base = self._most_common(parts)
         self._current = self._base
         self._turns: dict[int, str] = {}
@@ -103,6 +110,14 @@ class _Paragraph:
             else:
                 properties.pop()
         return "".join(written)
+
+    def _kept(self, part: RunPart) -> RunPart:
+        """Letters of a font with signs as a word."""
+        is_sign = part.kind == "text" and _SIGNS.search(part.properties) is not None
+        if not is_sign or not has_letters(part.written):
+            return part
+        run = _run(part.written, part.properties, self._names)
+        return RunPart("word", run, text=html.unescape(part.written))
 
     def _most_common(self, parts: Iterable[RunPart]) -> str:
         """The look of most characters, if possible one that spaces between pairs do not show."""

@@ -123,24 +123,44 @@ def test_the_most_common_look_is_the_paragraphs_if_spaces_do_not_show_it(hidden:
 
 
 def decorated_texts(look: str) -> list[str]:
-    """The texts of a paragraph of Word, of a slide or of a cell, with words of this look and plain
-    spaces between."""
+    return texts_of(*decorated(look, " "))
+
+
+def decorated(look: str, between: str) -> tuple[str, bytes]:
+    """A file with a paragraph of Word, of a slide or of a cell, with words of this look and plain
+    texts between."""
     prefix = look.strip("< ")[:2] if ":" in look[:3] else "a:" if look[0] == " " else ""
     properties = f"{prefix}rPr{look}/" if look[0] == " " else f"{prefix}rPr>{look}</{prefix}rPr"
     word_text = f"<{prefix}r><{properties}><{prefix}t>{{}}</{prefix}t></{prefix}r>"
-    space = f'<{prefix}r><{prefix}t xml:space="preserve"> </{prefix}t></{prefix}r>'
+    space = f'<{prefix}r><{prefix}t xml:space="preserve">{between}</{prefix}t></{prefix}r>'
     runs = space.join(map(word_text.format, ("a longer word", "and", "another.")))
     if prefix == "w:":
-        return texts_of("a.docx", word(runs))
+        return "a.docx", word(runs)
     if prefix == "a:":
         slide = f"<x {A}><a:p>{runs}</a:p></x>".encode()
         members = {"ppt/presentation.xml": b"<p/>", "ppt/slides/slide1.xml": slide}
-        return texts_of("a.pptx", package(members))
+        return "a.pptx", package(members)
     members = {
         "xl/workbook.xml": b"<a/>",
         "xl/sharedStrings.xml": f"<sst><si>{runs}</si></sst>".encode(),
     }
-    return texts_of("a.xlsx", package(members))
+    return "a.xlsx", package(members)
+
+
+@pytest.mark.parametrize(
+    "font",
+    [
+        '<w:rFonts w:ascii="Wingdings" w:hAnsi="Wingdings"/>',
+        '<a:latin typeface="Webdings"/>',
+        '<rFont val="Wingdings 2"/>',
+    ],
+)
+def test_letters_of_a_font_with_signs_are_words_that_stay(font: str) -> None:
+    name, content = decorated(font, " or ")
+    assert texts_of(name, content) == ["a longer word or and or another."]
+    done = texts_of(name, translated(name, content))
+    assert done == ["a longer word OR and OR another."]
+    assert texts_of(*decorated(font, " ")) == []
 
 
 def test_a_line_break_in_an_alternative_text_reads_as_a_space() -> None:
