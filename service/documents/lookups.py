@@ -1,5 +1,5 @@
 """What a table looks for in its cells: texts that formulas, lists, rules and filters name, and the
-titles of columns. A cell with such a text stays, so that it is found."""
+titles of columns. A cell with such a text stays, so that it is found, and so does a mark."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ _STRING = regex.compile(r'"((?:[^"]++|"")*+)"')
 _ESCAPED = regex.compile(r"_x([0-9a-fA-F]{4})_")
 _CRITERION = regex.compile(r"[<>=]*+(.*)", regex.DOTALL)
 _WILD = "*?~"
+_MARK = regex.compile(r"(?!i)[\p{Latin}\p{Greek}\p{Cyrillic}]")
+"""A letter but I, which is a word of English."""
 _LEAST_INSIDE = 3
 """The characters of a text that is looked for inside others: shorter ones are in too many."""
 _ANY_TAG = r'\s(?:[^<>"]++|"[^"<]*+")*+>'
@@ -47,10 +49,12 @@ class Lookups:
         self._whole: set[str] = set()
         self._inside: set[str] = set()
 
-    def finds(self, text: str) -> bool:
-        """Whether the table looks for a text, which is escaped."""
+    def keeps(self, text: str) -> bool:
+        """Whether the table looks for a text, which is escaped, or it is one letter: a mark, such
+        as a ü of Wingdings."""
         folded = _folded(text)
-        return folded in self._whole or bool(self._inside and self._pattern.search(folded))
+        is_inside = bool(self._inside and self._pattern.search(folded))
+        return is_inside or folded in self._whole or _MARK.fullmatch(folded) is not None
 
     def add(self, texts: Iterable[str]) -> None:
         """Add whole texts, which may be criteria such as `<>Yes` and `Yes*`."""

@@ -178,7 +178,7 @@ def _results(lookups: Lookups, xml: XmlText) -> Iterator[Edit]:
 
 def _is_looked_for(lookups: Lookups, xml: XmlText, own: Iterable[int]) -> bool:
     """Whether tables look for the text of a cell with these paragraphs."""
-    return lookups.finds(" ".join(map(xml.text, own)))
+    return lookups.keeps(" ".join(map(xml.text, own)))
 
 
 def _own_paragraphs(xml: XmlText, cell: int) -> list[int]:

@@ -106,7 +106,7 @@ def _value(lookups: Lookups, match: regex.Match[str]) -> Place | None:
     """The place of a text with letters that is the value of a cell."""
     inline = InlineText(escape_markup)
     add_lines(inline, match["text"])
-    if not inline.has_letters or lookups.finds(match["text"]):
+    if not inline.has_letters or lookups.keeps(match["text"]):
         return None
     return Place(*match.span("text"), Segment(inline.text), inline.write)
 
@@ -149,11 +149,11 @@ def _refreshed(xml: XmlText) -> Iterator[Edit]:
 
 
 def _places(lookups: Lookups, xml: XmlText) -> Iterator[Place]:
-    yield from drawing_places(DRAWING, xml, lookups.finds)
+    yield from drawing_places(DRAWING, xml, lookups.keeps)
     for index in sorted(xml.starts(_CELLS) + xml.starts(_COMMENTS)):
         names, inner, texts = _runs(xml, index)
         is_cell = xml.tokens[index].name in _CELLS
-        if is_cell and lookups.finds("".join(map(xml.text, texts))):
+        if is_cell and lookups.keeps("".join(map(xml.text, texts))):
             continue
         if texts == inner and len(inner) < 2:
             yield from InlineContent(xml).places(*inner or [index], keeps_lines=True)
@@ -182,5 +182,5 @@ def _unfit(lookups: Lookups, xml: XmlText) -> Iterator[Edit]:
     yield from map(xml.removed, xml.starts(_MENTIONS))
     for cell in xml.starts(_CELLS) if xml.starts(_READING) else []:
         readings = [child for child in xml.children(cell) if xml.tokens[child].name in _READING]
-        if readings and not lookups.finds("".join(map(xml.text, _runs(xml, cell)[2]))):
+        if readings and not lookups.keeps("".join(map(xml.text, _runs(xml, cell)[2]))):
             yield from map(xml.removed, readings)

@@ -68,6 +68,13 @@ def test_what_a_workbook_looks_for_stays_in_cells(cell: str, parts: dict[str, st
     assert f"{cell}<" in member(translated("a.xlsx", content), STRINGS).decode()
 
 
+@pytest.mark.parametrize("mark", ["ü", "x", "J", "<r><rPr><b/></rPr><t>P</t></r>"])
+def test_a_letter_alone_is_a_mark_and_stays(mark: str) -> None:
+    content = workbook(mark, "The sea", "I", "是")
+    assert texts_of("a.xlsx", content) == ["The sea", "I", "是"]
+    assert f"{mark}<" in member(translated("a.xlsx", content), STRINGS).decode()
+
+
 def test_empty_and_short_texts_of_formulas_keep_nothing() -> None:
     content = workbook("A sea", rows='<c><f>IF(A1="",COUNTIF(A:A,"a*"))</f></c>')
     assert texts_of("a.xlsx", content) == ["A sea"]
