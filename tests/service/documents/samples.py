@@ -70,6 +70,25 @@ It goes on \\* here.
 | sea  | The water |
 +------+-----------+
 """
+LATEX = rb"""\documentclass{article}
+\newcommand{\keep}{keep me}
+\title{The \emph{old} house}
+\begin{document}
+\section{The first part}\label{sec:keep}
+Some \textbf{bold text} and ``quotes'', 5\,km~\cite{keep},
+and $keep = 1$ here\footnote{A note.}.
+
+\begin{itemize}
+\item The first item
+\end{itemize}
+\begin{tabular}{ll}
+The name & The meaning \\
+\end{tabular}
+\begin{verbatim}
+keep me
+\end{verbatim}
+\end{document}
+"""
 NOTEBOOK = rb"""{
  "metadata": {"name": "Keep me"},
  "cells": [
@@ -607,6 +626,7 @@ SAMPLES: dict[str, bytes] = {
     "a.md": MARKDOWN,
     "a.mdx": MDX,
     "a.rst": RST,
+    "a.tex": LATEX,
     "a.ipynb": NOTEBOOK,
     "a.html": HTML,
     "a.svg": SVG,
