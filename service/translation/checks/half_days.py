@@ -1,4 +1,4 @@
-"""Hours of the morning and of the evening: 早上八点半 is not 8:30 p.m."""
+"""Hours of the morning and of the evening: 早上八点半 is not 8:30 p.m., and 上午20点 no hour."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _HOURS = {
         rf"|{_OF_WHOLE_DAY}(?::[0-5][0-9](?!\d)|(?:\.[0-5][0-9])?\sUhr\b)"
     ),
     "zh": regex.compile(
-        r"(?:凌晨|[清早]晨|[今明]?早上?|上午|(?P<pm>下午|傍晚|[今明昨]?晚上?))\s?"
-        r"(?P<hour>[01]?[0-9]|十一?|[一二两三四五六七八九])(?:[点时]|[:：][0-5][0-9])"
+        r"(?:(?P<am>凌晨|[清早]晨|[今明]?早上?|上午)|(?P<pm>下午|傍晚|[今明昨]?晚上?))\s?"
+        r"(?P<hour>[01]?[0-9]|2[0-3]|十一?|[一二两三四五六七八九])(?:[点时]|[:：][0-5][0-9])"
         rf"|{_OF_WHOLE_DAY}(?:[点时]|[:：][0-5][0-9](?!\d))"
     ),
 }
@@ -69,7 +69,8 @@ def _hours(text: str, language: str) -> Iterator[tuple[_Hour, str]]:
     for found in pattern.finditer(simplified) if pattern and _MAYBE.search(simplified) else ():
         hour = _value(found["late"] or found["hour"])
         if hour % _HALF:
-            is_late = hour > _HALF or found["pm"] is not None
+            is_early = found.groupdict().get("am") is not None
+            is_late = found["pm"] is not None or (hour > _HALF and not is_early)
             yield _Hour(hour % _HALF, is_late), text[slice(*found.span())]
 
 

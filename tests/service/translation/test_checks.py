@@ -277,6 +277,15 @@ def test_an_hour_stays_in_its_half_of_the_day(pair: tuple[str, str]) -> None:
             assert lost in source
 
 
+@pytest.mark.parametrize("part", ["上午", "早上", "凌晨"])
+def test_an_hour_of_the_evening_is_in_no_morning(part: str) -> None:
+    for hour in range(13, 24):
+        for source in (f"at {hour}:00", f"at {hour - 12} p.m."):
+            assert lost_halves(source, f"晚上{hour}点", ("en", "zh")) == []
+            (lost,) = lost_halves(source, f"{part}{hour}点", ("en", "zh"))
+            assert lost in source
+
+
 def test_an_hour_of_the_other_half_of_the_day_is_told() -> None:
     assert check("凌晨三点半", "3:30 p.m.", "zh", "en") == [("number", ["凌晨三点"], [])]
     assert check("早上八點半開門。", "Opens at 8:30 p.m.", "zh", "en") == [
