@@ -110,7 +110,8 @@ _GERMAN_BEGINNING = regex.compile(
 _HYPHEN = regex.compile(r"[-–]\p{L}")
 _HALF_DAY_END = regex.compile(r"\d\s?[ap]\.\s?m\.\s+$", regex.IGNORECASE)
 _OF_HALF_DAY = regex.compile(
-    r"(?:[ECMP][SD]?T|GMT|UTC|BST|CES?T|(?:Eastern|Central|Mountain|Pacific|Greenwich|London)\s[Tt]ime"
+    r"(?:[ECMP][SD]?T|GMT|UTC|BST|CES?T"
+    r"|(?!(?:A|An?other|Any|Each|Every|First|Last|Next|No|One|Some|Th\p{Ll}+)\s)(?:\p{Lu}\p{L}+\s){1,3}[Tt]ime"
     r"|(?:Eastern|Central|Mountain|Pacific)(?=[,.;)]|$)"
     r"|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?(?=[,.;:!?)]|$|\s(?:and|at|for|in|on|or|t[ho])))\b"
 )

@@ -221,6 +221,7 @@ def test_what_looks_like_a_head_stays_in_its_sentence(sentence: str) -> None:
         *("en|We met at 3 p.m. ET.", "en|It is at 8 P.M. GMT on Friday.", "en|At 9 a.m. Monday."),
         *("de|Nach Abs. 1 Satz 2.", "de|Das Haus, Bj. 1998, ist alt.", "en|Live in Apt. 4B here."),
         *("en|Add 8 \ufffc. of it.", "en|At 3 p.m. Eastern time.", "en|It is 5 a.m. UTC."),
+        *("en|Be there at 8 p.m. Beijing time.", "en|It is 9 a.m. New York Time now."),
         *("da|I det 19. århundrede.", "es|Aprox. 5 min.", "nl|Mevr. Bo is er.", "hu|Kb. 5 perc."),
         *('zh|"这是对的。"他说。', "zh|“你是谁？”她问。", "zh|「你是誰？」她問。"),
         *(
@@ -242,6 +243,8 @@ def test_a_sentence_goes_on(sentence: str) -> None:
         ("Ich bin 20.|Er ist 30.", "de"),
         ("We met at 8 p.m.|Friday was the best day.", "en"),
         ("It was 5 p.m.|Everyone went.", "en"),
+        ("He left at 5 p.m.|Last time he was late.", "en"),
+        ("He left at 5 p.m.|The time was right.", "en"),
         ("Das war 1990.|Dann kam die Wende.", "de"),
         ("Das Treffen ist am 3.|Alle kommen.", "de"),
         ("Das ist Max.|Er ist groß.", "de"),
