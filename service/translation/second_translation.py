@@ -31,7 +31,6 @@ from service.translation.sentence.latin import (
 )
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.numbers.bare_amounts import MEASURE
-from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
 from service.translation.sentence.parsed_text import Sentence
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
@@ -107,7 +106,7 @@ class SecondTranslation:
         found = first.terms.terms if first.terms else ()
         terms = [Replacement(one.start, one.end, spelled(one)) for one in found]
         amounts = self._amounts(sentence)
-        units = find_kitchen_units(sentence.text, self._work.source, self._work.target)
+        units = self._entrance.units(sentence.text)
         amounts = amounts if is_begun else _with_signs(sentence, amounts, units)
         latin = [*self._latin(sentence, target)]
         others = [*latin, *(one for one in amounts if not _overlaps(one, latin))]

@@ -13,7 +13,7 @@ from service.translation.checks.number_words import HAS_NUMBERS
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
-from service.translation.language.chinese import SIMPLIFIED
+from service.translation.language.chinese import SIMPLIFIED, to_traditional
 from service.translation.language.segmentation import has_letters
 from service.translation.markup.flow import MARK
 from service.translation.sentence.abbreviations import enter_abbreviations
@@ -152,7 +152,7 @@ class Entrance:
         if sentence.kept and (label := enter_labels(text, sentence.kept[0].text, self._pair[0])):
             stages.append(label)
             text = label.text
-        units = [] if sentence.is_plain else self._units(text)
+        units = [] if sentence.is_plain else self.units(text)
         if (sentence.kept or units) and (carriers := self.carried(sentence, text, units=units)):
             stages.append(carriers)
             text = carriers.text
@@ -168,9 +168,12 @@ class Entrance:
         is_title_again = is_title_again and not any(isinstance(s, CapitalWord) for s in stages)
         return Entry(source, text, stages, is_title_again)
 
-    def _units(self, text: str) -> Sequence[Replacement]:
+    def units(self, text: str) -> Sequence[Replacement]:
         """The units that the target has other signs for, if the model carries them."""
-        return [*find_kitchen_units(text, *self._pair)] if self.has_reserved else []
+        found = find_kitchen_units(text, *self._pair) if self.has_reserved else ()
+        if self._work.is_traditional:
+            return [unit._replace(new=to_traditional(unit.new)) for unit in found]
+        return [*found]
 
     def _may_lose(self, text: str) -> bool:
         """Whether a plain sentence may lose a number or a Latin word, and enter once more then."""

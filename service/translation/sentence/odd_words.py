@@ -20,7 +20,7 @@ _LATIN = re.compile(
     r"|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"
     r"|(?<=\d) (?:out )?of \d|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
     r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
-    r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|ft\b|Essl|Teel|Prise)"
+    r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|ft\b|ounce|gal|yd|-inch|-foot|feet|Essl|Teel|Prise)"
     r"|(?<=\d)(?:[.,'’]\d|(?:[dhkKmMbBsw]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
 )
 """Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that

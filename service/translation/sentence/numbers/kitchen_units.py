@@ -1,5 +1,5 @@
 """Spoons and pounds of recipes, and feet, as the target writes them: 2 EL are 2 tbsp. Networks copy
-EL, and make 2-Tabellen of 2 tablespoons."""
+EL, and make 2-Tabellen of 2 tablespoons, and 2 垃圾, which is rubbish, of 2 tbsp."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ _NAMES = {
         "Fuß": "ft",
     },
     ("zh", "en"): {"tbsp": r"汤匙|大[匙勺]", "tsp": r"茶匙|小[匙勺]"},
+    ("en", "zh"): {
+        "汤匙": r"(?i:tbsps?|tbs|tablespoons?)",
+        "茶匙": r"(?i:tsps?|teaspoons?)",
+        "盎司": r"ounces?",
+        "磅": r"lbs?",
+        "加仑": r"gal(?:lons?)?",
+        "码": r"yds?",
+        "英尺": r"-foot|ft|feet",
+        "英寸": r"-inch|(?:inches|in)(?<=(?:ft\.?|feet)\s\d\d?\sin(?:ches)?)",
+    },
 }
 """By pair, what the target writes and how the source does."""
 _ANY_OF = {

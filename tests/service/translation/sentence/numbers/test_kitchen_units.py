@@ -4,25 +4,66 @@ from __future__ import annotations
 
 import pytest
 
+from model.decoding.options import DecodingOptions
+from service.translation.job import ModelJob, TranslationJob
+from service.translation.preparation import Preparation
 from service.translation.sentence.rendering import read
 from service.translation.sentence.stages import leave
-from tests.service.translation.sentence.test_stages import prepared, to_itself
+from tests.service.translation.sentence.test_stages import LIMITS, prepared, to_itself, tokenizer_of
 from tests.service.translation.test_assembly import assembly_of, outcome
 
-UNITS = [("tbsp", "EL"), ("tbsp.", "EL"), ("tablespoons", "EL"), ("tsp", "TL"), ("lbs", "Pfund")]
+UNITS = {
+    "de": {"tbsp": "EL", "tbsp.": "EL", "tablespoons": "EL", "tsp": "TL", "lbs": "Pfund"},
+    "zh": {"tbsp": "汤匙", "tsp": "茶匙", "teaspoon": "茶匙", "lbs": "磅", "gal": "加仑"},
+}
 
 
-@pytest.mark.parametrize(("unit", "german"), UNITS)
+@pytest.mark.parametrize(
+    ("target", "unit", "written"),
+    [(target, *names) for target, units in UNITS.items() for names in units.items()],
+)
 @pytest.mark.parametrize("number", ["2", "½", "1 1/2", "2.5"])
 def test_a_unit_is_that_of_the_target_and_its_loss_counts(
-    unit: str, german: str, number: str
+    target: str, unit: str, written: str, number: str
 ) -> None:
-    parsed, (entry,) = prepared(f"Add {number} {unit} oil.")
+    parsed, (entry,) = prepared(f"Add {number} {unit} oil.", pair=("en", target))
     assert unit not in entry.text
     draft = leave(entry.stages, to_itself(entry.text))
     assert draft is not None
-    assert read(parsed.sentences[0], draft) == f"Add {number} {german} oil."
+    assert read(parsed.sentences[0], draft) == f"Add {number} {written} oil."
     assert leave(entry.stages, to_itself("Add oil.")) is None
+
+
+@pytest.mark.parametrize(
+    ("length", "written"),
+    [
+        ("6 ft", "6 英尺"),
+        ("6 feet 2 inches", "6 英尺 2 英寸"),
+        ("6 ft 2 in", "6 英尺 2 英寸"),
+        ("6-foot", "6 英尺"),
+        ("27-inch", "27 英寸"),
+    ],
+)
+def test_feet_and_inches_are_units_of_a_length(length: str, written: str) -> None:
+    parsed, (entry,) = prepared(f"It is {length} tall.", pair=("en", "zh"))
+    draft = leave(entry.stages, to_itself(entry.text))
+    assert draft is not None
+    assert read(parsed.sentences[0], draft) == f"It is {written} tall."
+
+
+def test_in_is_no_inch_without_feet() -> None:
+    _, (entry,) = prepared("We met 10 in 2020.", pair=("en", "zh"))
+    assert entry.text == "We met 10 in 2020."
+
+
+@pytest.mark.parametrize(("is_traditional", "written"), [(False, "汤匙"), (True, "湯匙")])
+def test_a_unit_has_the_characters_of_the_target(is_traditional: bool, written: str) -> None:
+    text, pair = "Add 2 tbsp oil.", ("en", "zh")
+    job = TranslationJob([text], *pair)
+    work = ModelJob(job, [text], [0], *pair, DecodingOptions(), is_traditional=is_traditional)
+    _, (entry,) = Preparation(tokenizer_of(16, "zh-en"), LIMITS, work).prepare()
+    assert entry.carriers is not None
+    assert [shown.strip() for shown in entry.carriers.shown] == [written]
 
 
 def test_a_unit_that_was_lost_enters_again_with_its_number() -> None:
