@@ -1,5 +1,5 @@
 """English and German numbers in words of which networks lose a part, in digits: five point two
-billion, nineteen eighty-four, twenty-five hundred, the twenty-first of March."""
+billion, nineteen eighty-four, twenty-five hundred, the twenty-first of March, minus 10 degrees."""
 
 from __future__ import annotations
 
@@ -129,6 +129,7 @@ def has_spoken_numbers(text: str, language: str) -> bool:
             or "ten to " in text
             or "ive to " in text
             or " point " in text
+            or "inus " in text
             or " hundred" in text
             or "teen" in text
             or "nty" in text
@@ -159,6 +160,7 @@ def has_spoken_numbers(text: str, language: str) -> bool:
         or "ünf " in text
         or "wanzig " in text
         or " Komma " in text
+        or "inus " in text
         or "igsten " in text
         or "ehnten " in text
         or "stündig" in text
@@ -202,7 +204,24 @@ def _german_day(found: regex.Match[str]) -> str | None:
     return None if day is None else f"{day}."
 
 
+def _minus(found: regex.Match[str]) -> str:
+    return f"-{found['number']}"
+
+
 _MONTHS = {code: tuple(map(str.lower, months)) for code, months in MONTHS.items()}
+_BEFORE_MINUS = (
+    "about|are|at|be|been|between|from|is|of|to|was|were|"
+    "auf|bei|beträgt|bis|ist|sind|um|von|war|waren|zwischen"
+)
+_MINUS = Rule(
+    ("minus ",),
+    regex.compile(
+        rf"(?i)(?<![\w-]|\d )minus (?P<number>\d++(?:[.,]\d++)?+)(?![\p{{L}}\d])"
+        rf"(?:(?<=(?:^[(\"“„]?|\b(?:{_BEFORE_MINUS}) )minus [\d.,]++)|(?= (?:degrees|Grad)\b))"
+    ),
+    _minus,
+)
+"""A sign, and no difference as in the price minus 5."""
 _ENGLISH = (
     Rule(
         (" point ",),
@@ -273,4 +292,7 @@ _GERMAN = (
         _german_day,
     ),
 )
-RULES = {"en": (*_ENGLISH, *amounts_in_words.ENGLISH), "de": (*_GERMAN, *amounts_in_words.GERMAN)}
+RULES = {
+    "en": (*_ENGLISH, *amounts_in_words.ENGLISH, _MINUS),
+    "de": (*_GERMAN, *amounts_in_words.GERMAN, _MINUS),
+}

@@ -225,7 +225,7 @@ def _swiss(text: str, source: str, target: str) -> Iterator[Replacement]:
 def _spelled_out(text: str, source: str, target: str) -> Iterator[Replacement]:
     """Those in words, but for ordinals, decades and signs."""
     for start, end, digits in find_spelled_out(text, source, target) if source != "zh" else ():
-        if digits[0].isdecimal() and not _NO_COUNT.search(digits):
+        if digits.lstrip("-")[0].isdecimal() and not _NO_COUNT.search(digits):
             numbers = [*_find_numbers(digits, source, target)]
             yield Replacement(start, end, Replaced(digits, numbers).text)
 
