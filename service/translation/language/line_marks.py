@@ -33,10 +33,13 @@ _STAMP = rf"(?:\[(?:{_DAY},?\s)?{_CLOCK}\](?=\s)|(?:{_DAY},?\s)?{_CLOCK}\s[-–�
 """Before the author of a message: [12.05.24, 14:32:10], [9:41 AM] or 12/05/24, 2:32 PM -."""
 _ENTRY = rf"{HEAD_OF_ENTRY}(?!\s*(?:\d|{NUMERAL}|[）)]))(?=\s*\w)"
 _BULLET = "•·・‣◦▪■◆●○►▶▸★☆✓✔✗✘☐☑☒"
+_NOTES = "♩♪♫♬"
+"""Of music, around the line of a song."""
 _BEFORE_MAIL = rf"(?!{_MAIL})\w{{2,20}}(?P<colon>[:：]\s*)(?={_MAIL})"
 """Subject: Re: of a mail."""
 _HEAD = regex.compile(
-    rf"""\s*+(?: (?: [{_BULLET}] |[*+~](?=\s|\p{{L}}{{2}}) | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
+    rf"""\s*+(?: (?: [{_BULLET}{_NOTES}] |[*+~](?=\s|\p{{L}}{{2}})
+    | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
     | {_ENTRY} | {_LETTERED} | [{_CIRCLED}] | {_MAIL} | {_STAMP}
     | [,;](?=\s) | [，、；：。]
     | (?: \*{{2,}} | !{{2,}} | /(?:/+!?|\*+) | =+ | \#+ | [»→] )(?=\s)
@@ -45,7 +48,8 @@ _HEAD = regex.compile(
     regex.X,
 )
 _TAIL = regex.compile(
-    r"(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|\*+/|[»→«►▶])\s*+$|(?<=\p{L})(?:[-=]{3,}|[~～])++\s*+$|-(?<=\b(?:\d|\p{Lu}\p{Ll}?\d?)-)\s*+$"
+    rf"(?<![\s{_NOTES}])\s*+[{_NOTES}]++\s*+$"
+    r"|(?<!\s)\s++(?:[-=*~#_+–—]{2,}+|>{2,}+|\*+/|[»→«►▶])\s*+$|(?<=\p{L})(?:[-=]{3,}|[~～])++\s*+$|-(?<=\b(?:\d|\p{Lu}\p{Ll}?\d?)-)\s*+$"
 )
 """Signs behind a sentence, as in 谢谢～, and that of a mark or an ion: 2- and Cl-."""
 _FEW_WORDS = r"(?=[^{0}]*\p{{L}}{{2}})[^{0}\s]++(?: [^{0}\s]++)?"
@@ -57,9 +61,10 @@ _ASIDES = regex.compile(
     rf"(?:(?P<aside>\s*+[\[(](?!{_ROMAN}[)\]])"
     r"\p{Latin}[\p{Latin}\p{M}\s,'’-]{1,60}+[\])]:?\s++)"
     r"(?=[\p{Lu}\p{Han}“„\"\[(])"
-    r"|(?P<aside>\s*+[【［][^【】［］]{1,20}+[】］]\s*+)(?=[\p{L}\p{N}【［]))++"
+    rf"|(?P<aside>\s*+(?:[【［][^【】［］]{{1,20}}+[】］]|[\[(（](?!{NUMERAL}[\])）])\p{{Han}}{{1,8}}+[\])）])\s*+)"
+    r"(?=[\p{L}\p{N}【［“「]))++"
 )
-"""[laughs] or 【通知】 before a sentence."""
+"""[laughs], 【通知】 or （笑） before a sentence."""
 _SIGNATURE = regex.compile(r"(?<=[^【】［］\s])\s*+[【［][^【】［］]{2,20}+[】］]\s*+\Z")
 """【京东】 behind a message."""
 _IN_WORD = r"[\p{L}\p{M}\p{N}'’&-]{0,30}+"
@@ -67,13 +72,13 @@ _NAME = rf"(?:\p{{Han}}|\p{{L}}{{2}}){_IN_WORD}(?: [\p{{L}}\p{{N}}&]{_IN_WORD}){
 _BETWEEN = r"(?:\s[»›>→⇒·•/]\s|[»›→⇒＞]|(?<=\p{Han})[>|｜;](?=\p{Han})|(?<=\p{L}{2});(?=\p{L}{2}))"
 _TRAIL = regex.compile(rf"\s*+(?P<name>{_NAME})(?:{_BETWEEN}(?P<name>{_NAME}))++\s*+")
 """The way to a page, as in Home > Products > Tea, and entries that a sign joins."""
-_SIGN = regex.compile(rf"[{_BULLET}{_CIRCLED}»«›→⇒·>|]|[~～]++")
+_SIGN = regex.compile(rf"[{_BULLET}{_NOTES}{_CIRCLED}»«›→⇒·>|]|[~～]++")
 _MEASURED = regex.compile(
     r"\s*+\p{L}[\p{L}\s-]{1,40}?(?P<measure>(?:[,，]\s?|\s[-–—]\s|\s?[(（])\d{1,4}\s?\ufffc[)）]?)\s*+"
 )
 """Sugar, 1 kg: of a list, where networks copy the word. The unit is a kept string."""
 _SUBJECT = re.compile(rf"\s*{_BEFORE_MAIL}")
-_PARTING = re.compile(r"[\[(【［»›>→⇒·•/＞|｜;]")
+_PARTING = re.compile(r"[\[(（【［»›>→⇒·•/＞|｜;]")
 _BARE = re.compile(
     rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|{_MAIL}|{_BEFORE_MAIL}|{_STAMP}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
 )

@@ -156,6 +156,22 @@ def test_the_heads_of_entries_are_no_part_of_them(heads: str, language: str, ent
         assert found[-3:] == entries.split("|")
 
 
+@pytest.mark.parametrize("line", ["zh|今天天气很好", "de|Heute ist es schön", "en|We go home."])
+@pytest.mark.parametrize("form", ["♪{}♪", "♪ {} ♪", "♫ {}", "{} ♬", "♪♪ {} ♪♪"])
+def test_notes_around_a_line_of_a_song_are_no_part_of_it(line: str, form: str) -> None:
+    language, text = line.split("|")
+    assert sentences_of(cut(form.format(text), language)) == [text]
+
+
+@pytest.mark.parametrize("form", ["（{}）", "({})", "[{}]", "【{}】", "[{}] "])
+@pytest.mark.parametrize("aside", ["笑", "旁白", "音乐响起"])
+@pytest.mark.parametrize("speech", ["我不知道。", "“不。”"])
+def test_an_aside_before_a_sentence_is_none_of_it(form: str, aside: str, speech: str) -> None:
+    first, last = sentences_of(cut(form.format(aside) + speech, "zh"))
+    assert first.strip("（）()[]") == aside
+    assert last == speech
+
+
 @pytest.mark.parametrize(
     ("text", "language", "sentences"),
     [
