@@ -1,6 +1,6 @@
 """Chinese numbers that networks take for others: 8折 is 20 % off, 零下5度 and 为-5 are below zero,
 3点半 is 3:30, 2分30秒 is two numbers, 近万人 is 1万, 50多万 is over 50万, 3比2 is 3:2, 3～5 is
-3-5, and 9·11 is a day."""
+3-5, 9·11 is a day, and 共3个 are three of no republic."""
 
 from __future__ import annotations
 
@@ -129,6 +129,10 @@ def _score(found: regex.Match[str]) -> str:
     return ":".join(str(numeral_value(side)) for side in found.captures("side"))
 
 
+def _in_total(_: regex.Match[str]) -> str:
+    return "总共"
+
+
 def _slash(_: regex.Match[str]) -> str:
     return "/"
 
@@ -187,6 +191,7 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     ),
     (regex.compile(rf"(?<=第)[{DIGITS}]千[{DIGITS}零百十]{{1,7}}(?=[条章节名次个])"), _in_list),
     (regex.compile("十[有之]八九"), _likely),
+    (regex.compile(r"(?<!\p{Han})共计?(?=\s?[\d⟦])"), _in_total),
     (regex.compile(r"(?<=(?<![\d·・])\d{1,2})[·・](?=\d{1,2}(?![\d·・]))"), _slash),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),
     (
