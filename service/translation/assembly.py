@@ -40,6 +40,7 @@ from service.translation.sentence.latin import (
     tears_latin,
     torn_latin,
 )
+from service.translation.sentence.numbers.kitchen_units import parted_units
 from service.translation.sentence.parsed_text import ParsedText, Sentence
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Draft, leave
@@ -350,6 +351,7 @@ def _num_faults(
         texts = sentence.text, draft.text
         num_wholes = len(lost_of_calendar(*texts, pair)) + len(lost_halves(*texts, pair))
         num_codes = 0 if has_latin else len(lost_codes(*texts))
+        num_codes += parted_units(*texts, pair)
         num_faults += 2 * len(lost) + len(added) + 2 * (num_wholes + num_codes)
     return num_faults
 

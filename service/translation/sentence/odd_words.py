@@ -20,7 +20,8 @@ _LATIN = re.compile(
     r"|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"
     r"|(?<=\d) (?:out )?of \d|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
     r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
-    r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|ft\b|ounce|gal|yd|-inch|-foot|feet|Essl|Teel|Prise)"
+    r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|ft\b|ounce|gal|yd|-?inch|-foot|feet"
+    r"|(?:degrees? )?[CF](?:\b|elsius|ahrenheit)|Essl|Teel|Prise)"
     r"|(?<=\d)(?:[.,'’]\d|(?:[dhkKmMbBsw]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
 )
 """Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that
@@ -37,6 +38,7 @@ _CHINESE = re.compile(
     rf"|(?:(?<=第\d)|(?<=第 \d))\d{{0,3}}\s?[届次个名位任本代]"
     rf"|(?<=第十)[{_NUMERAL}]|(?<=第[{_NUMERAL}][十百])"
     rf"|(?<=第[{_NUMERAL}]千)|(?<=[\d⟧][汤茶大小][匙勺])|(?<=[\d⟧] [汤茶大小][匙勺])"
+    r"|(?<=[\d⟧])\s?[摄华]氏度"
     r"|(?<=[近约达逾满过足低高超到于]万)[^万亿，。]|(?<=\d点)半?\s?[-–—~～至到]"
     rf"|(?:(?<=[{_BEFORE_TIME}]\d)|(?<=[{_BEFORE_TIME}]\d\d))[:：]|(?<=\d)(?:[至到]\d|[～〜—])"
     r"|(?:(?<=小时)|(?<=\d分)|(?<=分钟)|(?<=\d米)|(?<=\d千))\d|(?<=\d[万亿])[\d零]|(?<=[几数][万亿])|(?<=[几数][十百千][万亿])|(?<=\d[-–~])\d{1,4}(?:\.\d{1,2})?[百千]?[万亿]|(?<=[\d日号月年点分][～〜—])\d"

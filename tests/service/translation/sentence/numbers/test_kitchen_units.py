@@ -7,6 +7,7 @@ import pytest
 from model.decoding.options import DecodingOptions
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.preparation import Preparation
+from service.translation.sentence.numbers.kitchen_units import parted_units
 from service.translation.sentence.rendering import read
 from service.translation.sentence.stages import leave
 from tests.service.translation.sentence.test_stages import LIMITS, prepared, to_itself, tokenizer_of
@@ -42,6 +43,7 @@ def test_a_unit_is_that_of_the_target_and_its_loss_counts(
         ("6 ft 2 in", "6 英尺 2 英寸"),
         ("6-foot", "6 英尺"),
         ("27-inch", "27 英寸"),
+        ("12 inches", "12 英寸"),
     ],
 )
 def test_feet_and_inches_are_units_of_a_length(length: str, written: str) -> None:
@@ -51,9 +53,37 @@ def test_feet_and_inches_are_units_of_a_length(length: str, written: str) -> Non
     assert read(parsed.sentences[0], draft) == f"It is {written} tall."
 
 
+@pytest.mark.parametrize(
+    ("target", "unit", "written"),
+    [(target, *names) for target, units in UNITS.items() for names in units.items()],
+)
+def test_a_unit_that_left_its_number_counts(target: str, unit: str, written: str) -> None:
+    source, pair = f"Add 2 {unit} oil.", ("en", target)
+    for right in (f"2 {written} Öl", f"Öl 2{written}", f"二{written}油", f"½ {written}"):
+        assert parted_units(source, right, pair) == 0
+    assert parted_units(source, f"{written} 2", pair) == 1
+    assert parted_units("Add 2 eggs.", "Gib 2 Eier dazu.", pair) == 0
+
+
 def test_in_is_no_inch_without_feet() -> None:
     _, (entry,) = prepared("We met 10 in 2020.", pair=("en", "zh"))
     assert entry.text == "We met 10 in 2020."
+
+
+@pytest.mark.parametrize(
+    ("chinese", "english", "sign"),
+    [
+        ("摄氏度", ["degrees Celsius", "degrees C", "Celsius"], "°C"),
+        ("华氏度", ["degrees Fahrenheit", "degrees F", "Fahrenheit"], "°F"),
+    ],
+)
+def test_degrees_keep_their_scale(chinese: str, english: list[str], sign: str) -> None:
+    texts = {("zh", "en"): [chinese], ("en", "zh"): english}
+    for pair, written in ((("zh", "en"), sign), (("en", "zh"), chinese)):
+        for unit in texts[pair]:
+            _, (entry,) = prepared(f"25 {unit}", pair=pair)
+            assert entry.carriers is not None
+            assert [shown.strip() for shown in entry.carriers.shown] == [written]
 
 
 @pytest.mark.parametrize(("is_traditional", "written"), [(False, "汤匙"), (True, "湯匙")])
