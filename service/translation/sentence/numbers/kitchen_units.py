@@ -61,6 +61,7 @@ def find_kitchen_units(text: str, source: str, target: str) -> Iterator[Replacem
     pattern, units = _PATTERNS.get((source, target)), [*_NAMES.get((source, target), ())]
     for found in pattern.finditer(text) if pattern else ():
         space = "" if text[found.start() - 1].isspace() else " "
+        assert found.lastindex is not None
         unit = units[found.lastindex - 1]
         yield Replacement(*found.span(), f"{space}{unit}")
 
