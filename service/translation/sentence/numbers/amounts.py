@@ -32,6 +32,7 @@ from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
 from service.translation.sentence.numbers.scaled import find_scaled
 from service.translation.sentence.numbers.swiss_amounts import find_swiss_amounts
+from service.translation.sentence.ordinals import find_english_ordinals
 from service.translation.sentence.replaced import Replaced, Replacement
 
 _MOST_DIGITS = 24
@@ -174,6 +175,8 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
         yield _mixed(text, source, target)
         yield _more_than(text, source, other, target)
         yield _numerals(text, source, other)
+    if (source, target) == ("en", "zh"):
+        yield find_english_ordinals(text)
     yield _find_numbers(text, source, target)
 
 

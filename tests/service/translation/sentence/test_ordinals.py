@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from num2words import num2words
 
 from service.translation.sentence.abbreviations import enter_abbreviations
+from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.ordinals import enter_ordinals
 from tests.service.translation.sentence.test_abbreviations import is_looked_at
 from tests.service.translation.sentence.test_stages import to_itself
@@ -21,7 +22,18 @@ def test_an_english_ordinal_has_the_ending_of_its_number(number: int, ending: st
     assert len(left.links) == 3
 
 
-def test_ordinals_are_of_german_and_chinese_sentences() -> None:
+@given(st.integers(1, 9999))
+def test_an_english_ordinal_is_one_in_chinese(number: int) -> None:
+    ordinal = num2words(number, to="ordinal_num")
+    stage = enter_ordinals(f"the {ordinal} edition", ("en", "zh"))
+    assert stage is not None
+    assert stage.leave(to_itself(f"{ordinal} 版本")).text == f"第{number}版本"
+    assert stage.leave(to_itself(stage.text)).text == stage.text
+    (carried,) = find_amounts(stage.text, "en", "zh")
+    assert carried == (4, 4 + len(ordinal), f"第{number}")
+
+
+def test_ordinals_are_of_sentences_of_known_pairs() -> None:
     assert enter_ordinals("第3次", ("zh", "en")) is not None
     for text, pair in [
         ("Das 3. Auto", ("de", "fr")),
