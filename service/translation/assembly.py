@@ -25,7 +25,7 @@ from service.translation.checks.omissions import omitted
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.job import ModelJob
-from service.translation.language.segmentation import is_spaced
+from service.translation.language.segmentation import has_letters, is_spaced, letters
 from service.translation.markup.coded_text import CodedText, Text, TextPart, plain_text
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
@@ -46,6 +46,7 @@ from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Draft, leave
 from service.translation.text_work import raise_if_unwanted
 
+_DIGIT_OR_CARRIER = re.compile("[0-9⟦]")
 _JOINED = re.compile(rf"{MARK} ?(?={MARK})")
 
 
@@ -161,7 +162,7 @@ class Assembly:
         num_faults = fault_counter(sentence, self.work)
         for draft in self._drafts(sentence, entry, hypotheses):
             drafts.append(draft)
-            faults.append(num_faults(draft))
+            faults.append(num_faults(draft) + 2 * _lacks_words(entry.text, draft))
             if is_one_enough and not faults[-1]:
                 break
         ranks = list(range(len(drafts)))
@@ -354,6 +355,14 @@ def _num_faults(
         num_codes += parted_units(*texts, pair)
         num_faults += 2 * len(lost) + len(added) + 2 * (num_wholes + num_codes)
     return num_faults
+
+
+def _lacks_words(read: str, draft: Draft | None) -> bool:
+    """Whether only digits and kept strings are left of words and others that the network read; a
+    single letter may be that of a unit."""
+    if draft is None or has_letters(draft.text):
+        return False
+    return len(letters(read)) > 1 and _DIGIT_OR_CARRIER.search(read) is not None
 
 
 def _num_joined(text: str) -> int:

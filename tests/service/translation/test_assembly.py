@@ -100,6 +100,28 @@ def test_of_two_translations_that_lost_something_one_that_doubles_a_carrier_coun
     assert read_twice(assembly, first, said)[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "lost", "again", "whole"),
+    [
+        ("Unit 3", "3", "Einheit ⟦0⟧", "Einheit 3"),
+        ("2 kg of rice", "2 ⟦0⟧", "⟦0⟧ Reis", "2 kg Reis"),
+        ("my room 101", "101", "mein Raum ⟦0⟧", "mein Raum 101"),
+    ],
+)
+def test_a_text_of_which_only_numbers_and_kept_strings_are_left_enters_again(
+    text: str, lost: str, again: str, whole: str
+) -> None:
+    assert read_twice(assembly_of(text), outcome(lost), outcome(again)) == [whole]
+
+
+@pytest.mark.parametrize("text", ["10:30 a.m.", "{n}", "5 m"])
+def test_a_number_needs_no_words(text: str) -> None:
+    assembly = assembly_of(text)
+    for entry in assembly.entries:
+        assembly.read([outcome(entry.text)])
+    assert not assembly.again
+
+
 def test_the_translation_that_counts_has_its_alignment_whichever_hypothesis_it_is() -> None:
     """The engine aligns only the first."""
     assembly = assembly_of(NUMBERS, is_aligned=True)
