@@ -73,6 +73,9 @@ _DELIMITED = regex.compile(
     + r"""|[gltLVW](?!\()|(?<=[\ \u00a0\u202f])[msA]
         |(?<!(?:[$€£¥]|[A-Z]{3})\s?[\d.,]{3,12})(?:(?<=\d[.,]\d{1,3})[mshxAFC]|(?<=\d{3})m)
         |(?<=[\ \u00a0\u202f])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
+    # 3e8, and 3×10⁸ without the factor
+    |(?<![\p{Latin}\d_.,/-])\d{1,9}(?:\.\d{1,9})?[eE][+-]?\d{1,3}(?![\p{Latin}\d_-])
+    |(?:(?<!\p{Latin}\d{0,9})\d\ ?\K[×·]\ ?|(?<![\p{Latin}\d.,]))10[⁺⁻]?[⁰¹²³⁴-⁹]{1,3}
     # 3 p.m. EST, 15:00 Uhr MEZ
     |(?<![\d.,:])\d{1,2}(?:(?::\d\d)?(?:\ Uhr)?\ \K(?:GMT|UTC|BST|CES?T|MES?Z|[AE]E[SD]T)
         |(?::\d\d)?\ ?[apAP]\.?[mM]\.?\ \K(?:GMT|UTC|BST|CES?T|A?[CEMP][SD]?T)

@@ -41,6 +41,8 @@ KEPT_LOST = math.inf
 """The faults of a translation that lost or doubled a kept string."""
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
 _CURRENCY = regex.compile(r"(?:[A-Z]{0,2}\p{Sc}|[A-Z]{3})\s?")
+_MEASURE = regex.compile(rf"{MEASURE.pattern}|[×·] ?10\S+")
+"""A currency sign, a unit or a power of ten."""
 _MEASURED = regex.compile(rf"\d[ \u00a0]?{MARK}")
 LEAST_BEAM = 8
 """The smallest beam of a second translation. The hypothesis with the fewest faults counts."""
@@ -153,7 +155,7 @@ def _with_signs(
         after = _MARK_AFTER.match(text, end)
         if start > last and _is_kept(sentence, start - 1, _CURRENCY):
             start, target = start - 1, MARK + target
-        elif after is not None and _is_kept(sentence, after.end() - 1, MEASURE):
+        elif after is not None and _is_kept(sentence, after.end() - 1, _MEASURE):
             end, target = after.end(), target + after.group()
         elif (unit := others.get(end + text.startswith(" ", end))) is not None:
             end, target = unit.end, f"{target} {unit.new.strip()}"
@@ -172,7 +174,7 @@ def num_parted(sentence: Sentence, draft: Draft) -> int:
     translation."""
     if not (measured := [*_MEASURED.finditer(sentence.text)]):
         return 0
-    marks = [one.end() - 1 for one in measured if _is_kept(sentence, one.end() - 1, MEASURE)]
+    marks = [one.end() - 1 for one in measured if _is_kept(sentence, one.end() - 1, _MEASURE)]
     wanted = {sentence.text.count(MARK, 0, mark) for mark in marks}
     whole = (draft.text.count(MARK, 0, one.end() - 1) for one in _MEASURED.finditer(draft.text))
     return len(wanted.difference(draft.order[place] for place in whole))

@@ -62,6 +62,21 @@ def test_code_beside_code_is_found_whole_and_nothing_else(first: str, second: st
     ).replace(" ", "")
 
 
+@pytest.mark.parametrize("factor", ["", "3", "1.5", "6,02"])
+@pytest.mark.parametrize("sign", ["×", " × ", "·"])
+@pytest.mark.parametrize("power", ["10⁶", "10⁻³", "10¹²", "10⁺⁷"])
+def test_a_power_of_ten_is_kept_whole_behind_its_factor(factor: str, sign: str, power: str) -> None:
+    written = f"{sign.lstrip()}{power}" if factor else power
+    for text in ("It is about {} m.", "约为{}个。", "{}"):
+        assert kept(text.format(factor + sign + power if factor else power))[:1] == [written]
+
+
+@pytest.mark.parametrize("number", ["3e8", "1.5e-3", "6.02E+23"])
+def test_a_number_with_an_exponent_is_kept(number: str) -> None:
+    for text in ("It is about {} m.", "约为{}米。"):
+        assert kept(text.format(number))[:1] == [number]
+
+
 @pytest.mark.parametrize(
     "text",
     [

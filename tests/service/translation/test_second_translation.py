@@ -40,6 +40,8 @@ def sentence(text: str, *kept: str) -> Sentence:
         ("8 | and 5 |", ["km", "kg"], "5 | und 8 |", [1, 0], 0),
         ("8 | and 5 |", ["km", "kg"], "| 8 und 5 |", [0, 1], 1),
         ("8 | and 5 |", ["km/h", "€"], "| und |", [0, 1], 2),
+        ("3| cells", ["×10⁶"], "3| Zellen", [0], 0),
+        ("3| cells", ["× 10⁶"], "| 3 Zellen", [0], 1),
         ("3 | now, | m", ["{name}", "m"], "| 3, |", [0, 1], 0),
         ("a sentence", [], "ein Satz", [], 0),
     ],
