@@ -78,9 +78,14 @@ _MEASURED = regex.compile(
 )
 """Sugar, 1 kg: of a list, where networks copy the word. The unit is a kept string."""
 _SUBJECT = re.compile(rf"\s*{_BEFORE_MAIL}")
+_SPEAKER = "[一-鿿]{1,8}[：:]"
+_SPOKEN = regex.compile(
+    rf"\s*+{_SPEAKER}\s*+(?=(?:\p{{Han}}|\d{{1,4}}\s?\p{{Han}})[^\n]*[。！？!?…]\s*\Z)"
+)
+"""Before what someone says: networks lose 汤姆：, and mix 病人： with the sentence."""
 _PARTING = re.compile(r"[\[(（【［»›>→⇒·•/＞|｜;]")
 _BARE = re.compile(
-    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|{_MAIL}|{_BEFORE_MAIL}|{_STAMP}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
+    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|{_MAIL}|{_BEFORE_MAIL}|{_STAMP}|{_SPEAKER}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
 )
 _ITEM = regex.compile(
     rf"(?:(?<=[\s\p{{Han}}\p{{P}}])|^)(?:(?P<number>[{_CIRCLED}])|(?P<open>[(（])?"
@@ -135,8 +140,8 @@ def line_sign(kept: str) -> str | None:
 
 def parts(line: str) -> Iterator[str]:
     """The pages of a way to a page and the signs between them, the entries of a row, an article and
-    how much of it, or what stands in brackets before or behind a sentence or before the subject of
-    a mail, and the sentence. Joined they are the line."""
+    how much of it, or what stands in brackets before or behind a sentence, before the subject of a
+    mail or before what someone says, and the sentence. Joined they are the line."""
     position = 0
     for cut in [*_cuts(line), len(line)]:
         if cut > position:
@@ -149,6 +154,8 @@ def _cuts(line: str) -> list[int]:
         return items
     if before_mail := _SUBJECT.match(line):
         return [*before_mail.span("colon")]
+    if spoken := _SPOKEN.match(line):
+        return [spoken.end()]
     if "\ufffc" in line and (measured := _MEASURED.fullmatch(line)):
         return [measured.start("measure")]
     if _PARTING.search(line) is None:
