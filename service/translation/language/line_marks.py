@@ -17,6 +17,8 @@ HEAD_OF_ENTRY = (
 """Before an entry of a Chinese list, as 1、打开, 一、打开, (一)打开 and 第一章 打开."""
 CHINESE_MAIL = "(?:回[复復覆]|答[复復覆]|转发|轉發|轉寄)[：:]"
 """Before the subject of a mail."""
+CHINESE_QUESTION = "[问問答][：:]"
+"""Before a question or an answer."""
 _ROMAN = "(?:[ivx]{1,5}|[IVX]{1,5})"
 _LETTERED = (
     rf"(?:(?:[(（](?:[A-Za-z]|{_ROMAN})[)）]|(?:[A-Za-z]|{_ROMAN})[)）]|(?:[a-h]|{_ROMAN})\.)"
@@ -41,7 +43,7 @@ _HEAD = regex.compile(
     rf"""\s*+(?: (?: [{_BULLET}{_NOTES}] |[*+~](?=\s|\p{{L}}{{2}})
     | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
     | {_ENTRY} | {_LETTERED} | [{_CIRCLED}] | {_MAIL} | {_STAMP}
-    | [,;](?=\s) | [，、；：。]
+    | {CHINESE_QUESTION}(?=\s*[“「"]?\w) | [,;](?=\s) | [，、；：。]
     | (?: \*{{2,}} | !{{2,}} | /(?:/+!?|\*+) | =+ | \#+ | [»→] )(?=\s)
     | >+(?=\s|\p{{L}}{{2}}) | «(?=\s[^»]*+$)
     ) \s*+ )++""",
@@ -80,7 +82,7 @@ _MEASURED = regex.compile(
 _SUBJECT = re.compile(rf"\s*{_BEFORE_MAIL}")
 _SPEAKER = "[一-鿿]{1,8}[：:]"
 _SPOKEN = regex.compile(
-    rf"\s*+{_SPEAKER}\s*+(?=(?:\p{{Han}}|\d{{1,4}}\s?\p{{Han}})[^\n]*[。！？!?…]\s*\Z)"
+    rf"\s*+(?!{CHINESE_QUESTION}){_SPEAKER}\s*+(?=(?:\p{{Han}}|\d{{1,4}}\s?\p{{Han}})[^\n]*[。！？!?…]\s*\Z)"
 )
 """Before what someone says: networks lose 汤姆：, and mix 病人： with the sentence."""
 _PARTING = re.compile(r"[\[(（【［»›>→⇒·•/＞|｜;]")

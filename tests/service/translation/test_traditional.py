@@ -204,6 +204,8 @@ def test_what_is_in_the_target_language_stays(
         ("第一百零三条　公民。第2節 打开", "Article 103: | Section 2: |", "第一百零三条　|第2節 |"),
         ("回复：转发: 会议", "Re: Fwd: |", "回复：转发: |"),
         ("主题：转发：会议", "|: Fwd: |", "|：转发：|"),
+        ("问：你是谁？\n答：“汤姆。”", "Q: |\nA: |", "问：|\n答：|"),
+        ("他问：你是谁？", "| |", "||"),
         ("A、北京B、上海", "A. | B. |", "A、|B、|"),
         ("第一章总则，第一条狗", "|", "|"),
         ("苹果、3、4、梨", "|", "|"),
@@ -220,6 +222,21 @@ def test_a_language_with_spaces_numbers_lists_otherwise(
             work = ModelJob(job, [written], [0], "zh", target, OPTIONS)
             (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
             assert "|".join(document.gaps) == tags.format(gaps)
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("<b>问：</b>你是谁？", "<b>Q: </b>"),
+        ("<b>答</b>：好。", "<b>A</b>: "),
+    ],
+)
+def test_a_head_in_a_tag_is_the_targets_too(text: str, english: str) -> None:
+    work = ModelJob(
+        TranslationJob([text], "zh", "en", format="html"), [text], [0], "zh", "en", OPTIONS
+    )
+    (document,), _ = Preparation(TOKENIZER, LIMITS, work).prepare()
+    assert document.gaps[0] == english
 
 
 @pytest.mark.parametrize(
