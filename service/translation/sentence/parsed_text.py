@@ -207,10 +207,12 @@ class FlowCutter:
         others = tags[len(closing) :]
         has_head = self._is_spaced_otherwise and end < len(flow.text) and MARK not in text
         head = with_usual_head(spaced, self._target) if has_head else spaced
-        has_other_head = head != spaced and all(tag.offset == end for tag in others)
+        has_other_head = head != spaced and all(tag.offset in (start, end) for tag in others)
         if has_other_head or len(spaced) < len(text):
+            before = [tag for tag in others if tag.offset == start]
+            yield from self._tag_items(before)
             yield head if has_other_head else ""
-            yield from self._tag_items(others)
+            yield from self._tag_items(others[len(before) :])
             return
         yield spaced.removesuffix(text)
         for tag in others:

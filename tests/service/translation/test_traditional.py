@@ -229,6 +229,10 @@ def test_a_language_with_spaces_numbers_lists_otherwise(
     [
         ("<b>问：</b>你是谁？", "<b>Q: </b>"),
         ("<b>答</b>：好。", "<b>A</b>: "),
+        ("<b>二、</b>打开盒子", "<b>2. </b>"),
+        ("<i><b>（二）</b></i>打开盒子", "<i><b>(2) </b></i>"),
+        ("<b>第二章 </b>打开盒子", "<b>Chapter 2: </b>"),
+        ("<b>回复：</b>会议", "<b>Re: </b>"),
     ],
 )
 def test_a_head_in_a_tag_is_the_targets_too(text: str, english: str) -> None:
