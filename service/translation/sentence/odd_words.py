@@ -18,7 +18,7 @@ _LATIN = re.compile(
     r"|(?:(?<=[\d⟧]\s\w\w\.)|(?<=[\d⟧]\s\w{3}\.)|(?<=[\d⟧]\s\w{4}\.)|(?<=[\d⟧]\s\w\.\w\.))\Z"
     rf"|{_JOINED}|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
     r"|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"
-    r"|(?<=\d) (?:out )?of \d|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
+    r"|(?<=[\d⟧]) (?:out )?of [\d⟦]|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
     r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
     r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|ft\b|ounce|gal|yd|-?inch|-foot|feet"
     r"|(?:degrees? )?[CF](?:\b|elsius|ahrenheit)|Essl|Teel|Prise)"

@@ -1,4 +1,5 @@
-"""How many of all: 3 of 10 goes into Chinese as 3/10, since networks write 10 Page 3."""
+"""How many of all: 3 of 10 goes into Chinese as 3/10, since networks write 10 Page 3, and
+{total} Page {page}, where %d of %d change their places unseen."""
 
 from __future__ import annotations
 
@@ -13,9 +14,17 @@ _OF = regex.compile(
     rf"(?<![\p{{L}}\d$€£¥/:.,]){_NUMBER}\K (?:out )?of "
     rf"(?=(?!(?:19|20)\d\d\b){_NUMBER}(?![\w/:]))"
 )
+_CARRIER = r"⟦\d\d?⟧"
+_CARRIED = regex.compile(
+    r"^(?:(?!(?:An?|Th(?:e|is|at)) )\p{Lu}\p{L}++ )?"
+    rf"(?:(?:{_CARRIER}|{_NUMBER})(?: to | ?[-–] ?))?(?:{_CARRIER}\K (?:out )?of "
+    rf"(?=(?:{_CARRIER}|{_NUMBER})(?![\w/:]))|{_NUMBER}\K (?:out )?of (?={_CARRIER}))"
+)
+"""Of carried placeholders at the beginning of a text, behind one word at most."""
 
 
 def find_counted(text: str, source: str, target: str) -> Iterator[Replacement]:
     """The words between the numbers of an English text, unless the second may be a year."""
     if source == "en" and target == "zh":
-        yield from (Replacement(*of.span(), "/") for of in _OF.finditer(text))
+        for pattern in (_OF, _CARRIED):
+            yield from (Replacement(*of.span(), "/") for of in pattern.finditer(text))

@@ -41,3 +41,21 @@ def test_the_numbers_have_the_word_of_the_target_between_them(
     draft = leave(entry.stages, to_itself(said))
     assert draft is not None
     assert draft.text == expected
+
+
+@pytest.mark.parametrize("of", [" of ", " out of "])
+@pytest.mark.parametrize(("first", "second"), [("%d", "%d"), ("{n}", "{m}"), ("3", "{m}")])
+@pytest.mark.parametrize("form", ["{}", "Page {}", "{} files copied", "Showing 1 to {} entries"])
+def test_placeholders_of_so_many_stay_in_their_order_in_chinese(
+    of: str, first: str, second: str, form: str
+) -> None:
+    """Nobody sees that %d of %d changed their places."""
+    _, (entry,) = prepared(form.format(f"{first}{of}{second}"), pair=("en", "zh"))
+    assert of not in entry.text
+    assert "⟧/⟦" in entry.text or "3/⟦" in entry.text
+
+
+@pytest.mark.parametrize("text", ["The {a} of {b}", "We like {a} of {b}.", "One of {a}"])
+def test_other_placeholders_keep_the_word_between_them(text: str) -> None:
+    _, (entry,) = prepared(text, pair=("en", "zh"))
+    assert " of ⟦" in entry.text
