@@ -205,12 +205,15 @@ _BLOCK_HEAD = regex.compile(
     r"\{\s*+[\w.$@-]++\s*+,\s*+(?:plural|select|selectordinal|choice)\s*+,", regex.IGNORECASE
 )
 _UNIT = regex.compile(
-    r"""(?:[hdmx]|ms|px|r?em|v[hw]|fps|[kKMGT]i?B|[kc]m|k?g
-    |s(?<=\{\d?\}s)(?!\ \p{Lu})
-    |s(?<=(?:%[\d.]{0,8}[dfiu]|\b(?:s|secs?|seconds?|[Ss]ek(?:unden)?)\}{1,2})s))(?![\p{L}\p{N}_])""",
+    rf"""(?:[hdmx]|ms|px|r?em|v[hw]|fps|[kKMGT]i?B|[kc]m|k?g
+    |[\ \u00a0](?:{_LONG_UNITS}|[mgh]|EUR|USD|GBP|CHF|JPY|CNY)(?!['’-])
+    |s(?<=\{{\d?\}}s)(?!\ \p{{Lu}})|\ s(?<=%[\d.]{{0,8}}[dfiu]\ s)
+    |s(?<=(?:%[\d.]{{0,8}}[dfiu]|\b(?:s|secs?|seconds?|[Ss]ek(?:unden)?)\}}{{1,2}})s))
+    (?![\p{{L}}\p{{N}}_])""",
     regex.X,
 )
-"""What touches the placeholder of a number: {h}h {m}m and {0}s ago; not the German {0}s Haus."""
+"""What is beside the placeholder of a number: {h}h {m}m, {n} kg and {0}s ago; not the German {0}s
+Haus."""
 _LETTER = re.compile(r"[A-Za-z0-9_\u00C0-\u024F]")
 _MARKS, _END_MARKS = "*_~", ".,;:!?"
 _PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "[", "'": "'", '"': '"'}
@@ -289,10 +292,11 @@ def _by_rules(text: str) -> Iterator[Span]:
 
 
 def _with_unit(span: Span, text: str) -> Span:
-    """With the unit that touches the placeholder of a number."""
+    """With the unit of the placeholder of a number."""
     last = text[span.end - 1]
     is_number = last == "}" or (text[span.start] == "%" and last in "dfiu")
-    unit = _UNIT.match(text, span.end) if is_number else None
+    is_maybe = text[span.start] == "%" and last in "s@" and text.startswith(" ", span.end)
+    unit = _UNIT.match(text, span.end) if is_number or is_maybe else None
     return Span(span.start, unit.end()) if unit else span
 
 

@@ -62,6 +62,15 @@ def test_code_beside_code_is_found_whole_and_nothing_else(first: str, second: st
     ).replace(" ", "")
 
 
+@pytest.mark.parametrize("number", ["{n}", "{0}", "%d", "%1$d", "%.1f", "%s", "${size}"])
+@pytest.mark.parametrize("unit", ["kg", "MB", "km/h", "ms", "°C", "m", "USD"])
+def test_a_unit_is_kept_with_the_placeholder_of_its_number(number: str, unit: str) -> None:
+    for text in ("{}", "Up to {} are used.", "最多{}。"):
+        assert kept(text.format(f"{number} {unit}")) == [f"{number} {unit}"]
+    for other in ("and", "more", "m'a", "m-x", "Maus", "points"):
+        assert kept(f"Up to {number} {other}") == [number]
+
+
 @pytest.mark.parametrize("factor", ["", "3", "1.5", "6,02"])
 @pytest.mark.parametrize("sign", ["×", " × ", "·"])
 @pytest.mark.parametrize("power", ["10⁶", "10⁻³", "10¹²", "10⁺⁷"])
