@@ -13,7 +13,7 @@ _RUN = regex.compile(
     rf"[＃＄＋－＠]?[{_DIGIT}{_LETTER}]++"
     rf"(?:(?:(?<=[{_DIGIT}])[：．，](?=[{_DIGIT}])|[－／＋＿＠＆＝])[{_DIGIT}{_LETTER}]++)*+％?|[＃＊]"
 )
-_WIDE = regex.compile("[！-～￠-￦【】]++")
+_WIDE = regex.compile("[！-～￠-￦【】Ⅰ-ⅿ]++")
 _BRACKETS = str.maketrans("【】［］〖〗〔〕『』〈〉", "[][][][]“”《》")
 _OFFSET = ord("！") - ord("!")
 _HALVES = {char: char - _OFFSET for char in range(ord("！"), ord("～") + 1)}

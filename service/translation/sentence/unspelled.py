@@ -37,7 +37,7 @@ _CODE = (
 )
 """That of a currency, beside a number, and the space before it. Of Chinese, networks know it."""
 _SIGNS = (
-    r"(?:[[\p{S}\p{No}§¶†‡•‣‰‱※′″‖]--[\x00-\x7F´¨]||[$|^~<>\\{}]]"
+    r"(?:[[\p{S}\p{No}Ⅰ-ↈ§¶†‡•‣‰‱※′″‖]--[\x00-\x7F´¨]||[$|^~<>\\{}]]"
     r"|(?<!\S|\p{Han}\s)[·・‧¿¡](?!\S|\s\p{Han}))"
 )
 _SIGN = regex.compile(rf"(?V1){_SIGNS}")
