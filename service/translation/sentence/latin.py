@@ -1,5 +1,5 @@
 """Words in Latin letters in a text of a script without spaces, such as an English word in Chinese,
-and codes that begin with one, as in C13登机口.
+and codes that begin with one, as in C13登机口 and 京A·12345.
 
 A translation into a language with spaces keeps them, but networks translate some into Chinese, and
 join some to the word or the mark before: theNode. Into Chinese they copy parts of names: 弗eder.
@@ -20,11 +20,12 @@ from service.translation.language.short_texts import ShortTexts
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
-LATIN = re.compile("[A-Za-z\u00c0-\u024f][A-Za-z0-9 \u00c0-\u024f]")
+LATIN = re.compile("[A-Za-z\u00c0-\u024f][A-Za-z0-9 ·\u00c0-\u024f]")
 """One cheap look, since few texts have such words."""
 _RUN = regex.compile(
-    r"""(?<![\p{L}\p{N}_--\p{Han}]|\p{Latin}['’-]) (?=\p{Latin}(?:\ ?\p{Latin}|[0-9]))
-    (?P<word>\p{Latin}[\p{Latin}0-9]*+(?:['’-]\p{Latin}++)*+(?![\p{N}_])) (?:\ (?P>word))*+""",
+    r"""(?<![\p{L}\p{N}_--\p{Han}]|\p{Latin}['’-]) (?=\p{Latin}(?:\ ?\p{Latin}|[0-9]|·[A-Z0-9]))
+    (?P<word>\p{Latin}(?:·(?=[A-Z0-9]{4}))?[\p{Latin}0-9]*+(?:['’-]\p{Latin}++)*+(?![\p{N}_]))
+    (?:\ (?P>word))*+""",
     regex.V1 | regex.X,
 )
 

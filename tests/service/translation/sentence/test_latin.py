@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from model.text.spans import Span
 from service.translation.sentence.latin import (
@@ -30,6 +32,14 @@ from service.translation.sentence.stages import Draft
 )
 def test_runs_of_words_are_found(text: str, expected: list[str]) -> None:
     assert [text[start:end] for start, end in find_latin(text)] == expected
+
+
+@given(st.from_regex("[A-Z]·[A-Z0-9]{5}", fullmatch=True))
+def test_a_number_plate_is_one_word(plate: str) -> None:
+    text = f"车牌号为京{plate}的车主"
+    assert [text[start:end] for start, end in find_latin(text)] == [plate]
+    assert lost_latin(text, f"The owner of Jing {plate}") == 0
+    assert lost_latin(text, f"The owner of Jing {plate[2:]}") == 1
 
 
 def test_what_a_translation_lacks_is_counted_but_for_capitals() -> None:
