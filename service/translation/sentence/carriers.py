@@ -20,6 +20,7 @@ from service.translation.checks.dates import MONTHS
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
 from service.translation.placeholders import KeptStrings
+from service.translation.sentence.first_letter import with_first_capital
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
@@ -97,7 +98,9 @@ class Carriers:
             _replacement(
                 target,
                 match.span(),
-                slot.new,
+                self._with_capital(slot.new)
+                if is_target_spaced and not match.start()
+                else slot.new,
                 _beside(self.marked, slot, is_source_spaced, shown[slot]),
                 is_padded=is_target_spaced or (is_source_spaced and slot.new == MARK),
                 has_wide_marks=is_target_spaced
@@ -113,6 +116,10 @@ class Carriers:
         ]
         order = [marks.index(slot) for slot in found]
         return draft._replace(text=marked.text, links=moved, order=order)
+
+    def _with_capital(self, new: str) -> str:
+        """What a translation begins with, with the first letter of a sentence."""
+        return new if MARK in new else with_first_capital(new, self.marked)
 
     def carried(self, prefix: str) -> str:
         """The beginning of a translation with the carriers of what it has of the slots, also of a
@@ -295,7 +302,8 @@ def _replacement(
     has none, and after a mark if the source `has_wide_marks`, or it `is_listed`: a comma and a
     space follow. The space between it and its digit or word is taken out."""
     start, end = span
-    if _DATE.match(new) and _BEHIND_DATE.match(target, end):
+    is_date = _DATE.match(new) is not None and _BEHIND_DATE.match(target, end) is not None
+    if is_date or new[:4].lower() == "the ":
         article = _ARTICLE.search(target, max(0, start - _LONGEST_ARTICLE), start)
         start = article.start() if article else start
     before, after = target[max(0, start - 1) : start], target[end : end + 1]

@@ -32,6 +32,7 @@ from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spac
 from service.translation.sentence.labels import enter_labels
 from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin
 from service.translation.sentence.notation import Notation, enter_notation
+from service.translation.sentence.numbers.days_of_month import find_days_of_month
 from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
@@ -169,11 +170,14 @@ class Entrance:
         return Entry(source, text, stages, is_title_again)
 
     def units(self, text: str) -> Sequence[Replacement]:
-        """The units that the target has other signs for, if the model carries them."""
-        found = find_kitchen_units(text, *self._pair) if self.has_reserved else ()
+        """The units that the target has other signs for, and days of a month without a name, if
+        the model carries them."""
+        if not self.has_reserved:
+            return []
+        found = (*find_kitchen_units(text, *self._pair), *find_days_of_month(text, *self._pair))
         if self._work.is_traditional:
             return [unit._replace(new=to_traditional(unit.new)) for unit in found]
-        return [*found]
+        return found
 
     def _may_lose(self, text: str) -> bool:
         """Whether a plain sentence may lose a number or a Latin word, and enter once more then."""

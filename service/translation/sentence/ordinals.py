@@ -68,4 +68,9 @@ def find_ordinals(text: str) -> Iterator[Replacement]:
     """Those of a Chinese text with what is counted in order, as English ones."""
     for found in _CHINESE.finditer(text):
         number = numeral_value(found["number"])
-        yield Replacement(*found.span(), f"{number}{ordinal_ending(number)}{found['unit'] or ''}")
+        yield Replacement(*found.span(), f"{ordinal(number)}{found['unit'] or ''}")
+
+
+def ordinal(number: int) -> str:
+    """The English one."""
+    return f"{number}{ordinal_ending(number)}"

@@ -28,6 +28,7 @@ from service.translation.checks.spelled_out import find_spelled_out
 from service.translation.language.chinese import SIMPLIFIED, to_simplified
 from service.translation.markup.flow import MARK
 from service.translation.sentence.numbers.chinese_numbers import find_discounts
+from service.translation.sentence.numbers.days_of_month import find_days_of_month
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
 from service.translation.sentence.numbers.scaled import find_scaled
@@ -160,6 +161,7 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
         yield (Replacement(one.start, one.end, one.written(target)) for one in days)
         dates = find_dates(text, source)
         yield (Replacement(one.start, one.end, one.written(target)) for one in dates)
+    yield find_days_of_month(text, source, target)
     ranges = find_calendar_ranges(text, source, target)
     yield (Replacement(one.start, one.end, one.written) for one in ranges)
     hours = find_hours(text, source)
