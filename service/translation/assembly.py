@@ -160,9 +160,10 @@ class Assembly:
         faults: list[float] = []
         is_one_enough = is_again and self.work.options.n_best == 1
         num_faults = fault_counter(sentence, self.work)
+        is_counted = _DIGIT_OR_CARRIER.search(entry.text) is not None
         for draft in self._drafts(sentence, entry, hypotheses):
             drafts.append(draft)
-            faults.append(num_faults(draft) + 2 * _lacks_words(entry.text, draft))
+            faults.append(num_faults(draft) + 2 * (is_counted and _lacks_words(entry.text, draft)))
             if is_one_enough and not faults[-1]:
                 break
         ranks = list(range(len(drafts)))
@@ -360,9 +361,7 @@ def _num_faults(
 def _lacks_words(read: str, draft: Draft | None) -> bool:
     """Whether only digits and kept strings are left of words and others that the network read; a
     single letter may be that of a unit."""
-    if draft is None or has_letters(draft.text):
-        return False
-    return len(letters(read)) > 1 and _DIGIT_OR_CARRIER.search(read) is not None
+    return draft is not None and not has_letters(draft.text) and len(letters(read)) > 1
 
 
 def _num_joined(text: str) -> int:

@@ -127,12 +127,9 @@ _LISTS = {
         else rf"(?:{day})(?:(?P<joint>\s?(?:[、，,]|{_AND[code]}|{_OR[code]})\s?)(?:{day}))++"
     )
     for before, behind in _OUTSIDE[:1]
-    for code, day in (
-        *((code, f"(?P<name>{'|'.join(_CALENDARS[0].written[code])})") for code in _WORDS),
-        ("zh", _CALENDARS[0].pattern("zh", "name")),
-    )
+    for code, day in (*((code, _CALENDARS[0].pattern(code, "name")) for code in (*_WORDS, "zh")),)
 }
-"""Several days of the week by their whole names."""
+"""Several days of the week."""
 _KINDS_OF_JOINTS = {code: (regex.compile(_OR[code]), regex.compile(_AND[code])) for code in _AND}
 _WRITTEN_JOINTS = {
     "en": (" or ", " and ", ", "),
@@ -152,6 +149,7 @@ _BEGINNINGS = {
     code: "|".join(sorted({name[:3] for one in _CALENDARS for name in one.places[code]}))
     for code in _WORDS
 }
+LONG_DAY = {"de": re.compile("tag|woch"), "en": re.compile("day")}
 RANGE_TO, RANGE_DASH, RANGE_HYPHEN = (
     {code: re.compile(rf"{joints[code]}\s?(?:{any_of})") for code, any_of in _BEGINNINGS.items()}
     for joints in (_TO, dict.fromkeys(_TO, "–"), dict.fromkeys(_TO, "-"))
@@ -191,6 +189,15 @@ def find_calendar_ranges(text: str, source: str, target: str) -> Iterator[Calend
                 names = calendar.written[target]
                 written = _TO.get(target, "至").join((names[first], names[last]))
                 yield CalendarRange(*found.span(), written, kind, frozenset((first, last)))
+
+
+def find_short_days(text: str, source: str, target: str) -> Iterator[CalendarRange]:
+    """Those of days by their short names on the way to Chinese: networks read Mon, Wed as the
+    names of men."""
+    for one in find_calendar_ranges(text, source, target) if target == "zh" else ():
+        is_short = not LONG_DAY[source].search(text, one.start, one.end)
+        if one.kind == 0 and is_short:
+            yield one
 
 
 def _several(found: regex.Match[str], source: str, target: str) -> CalendarRange:

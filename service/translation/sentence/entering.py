@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from model.decoding.sentence import SourceSentence
+from service.translation.checks.calendar_ranges import find_short_days
 from service.translation.checks.number_words import HAS_NUMBERS
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.glossary import GlossaryMatcher
@@ -170,11 +171,15 @@ class Entrance:
         return Entry(source, text, stages, is_title_again)
 
     def units(self, text: str) -> Sequence[Replacement]:
-        """The units that the target has other signs for, and days of a month without a name, if
-        the model carries them."""
+        """The units that the target has other signs for, days of a month without a name and short
+        names of days, if the model carries them."""
         if not self.has_reserved:
             return []
-        found = (*find_kitchen_units(text, *self._pair), *find_days_of_month(text, *self._pair))
+        days = (Replacement(*one[:3]) for one in find_short_days(text, *self._pair))
+        units, dates = (
+            find(text, *self._pair) for find in (find_kitchen_units, find_days_of_month)
+        )
+        found = [*units, *dates, *days]
         if self._work.is_traditional:
             return [unit._replace(new=to_traditional(unit.new)) for unit in found]
         return found

@@ -13,6 +13,7 @@ _JOINED = rf"(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]"
 _LATIN = re.compile(
     rf"[{_CAPITAL}\d.,:&*_·(\-–—⟧](?:(?<=[.,])[-,;:!?…–)\]]"
     rf"|(?<=[{_CAPITAL}])(?:[{_CAPITAL}]|[a-z]{{1,9}}\.?\s?[-–+&]\s?[DFMSTW][a-z]{{1,9}}\b"
+    r"|(?:on|ue|ed|hu|ri|at|un|[aior])[a-z]{0,2}\.?,\s[DFMSTW][a-z]{1,4}\b"
     rf"|[a-z]{{1,4}}[,:]?\s(?:[\d⟦]|[Cc]losed\b|[{_CAPITAL}][a-z]{{2,8}}\s\d)"
     r"|[a-z]\.?:?\s(?:geschlossen|zu|Ruhetag)\b)"
     r"|(?:(?<=[\d⟧]\s\w\w\.)|(?<=[\d⟧]\s\w{3}\.)|(?<=[\d⟧]\s\w{4}\.)|(?<=[\d⟧]\s\w\.\w\.))\Z"

@@ -14,6 +14,7 @@ from service.translation.checks.calendar_ranges import (
 from service.translation.checks.dates import MONTHS
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.sentence.numbers.amounts import find_amounts
+from tests.service.translation.sentence.test_stages import prepared
 
 WEEK = {code: [*dict.fromkeys(days.values())] for code, days in DAYS.items()}
 WEEK["zh"] = [f"周{day}" for day in "一二三四五六日"]
@@ -54,6 +55,25 @@ def test_several_days_are_carried_as_the_target_lists_them_and_lost_without_one(
             for day in days:
                 rest = [WEEK[target][one] for one in days if one != day]
                 assert lost_calendar_ranges(text, ", ".join(rest), pair) == [text]
+
+
+@pytest.mark.parametrize("source", ["en", "de"])
+def test_short_names_of_several_days_enter_as_a_whole_on_the_way_to_chinese(source: str) -> None:
+    """Networks read Mon, Wed as the names of men."""
+    short = {day: name for name, day in reversed(DAYS[source].items())}
+    for first, last in itertools.combinations(range(7), 2):
+        for joint, written in (
+            (", ", "、"),
+            ("-", "至"),
+            ("–", "至"),
+            (f"{JOINTS[source][0]}", "至"),
+        ):
+            days = joint.join(short[WEEK[source][day]] for day in (first, last))
+            for text in (f"We go {days}.", days):
+                _, (entry,) = prepared(text, pair=(source, "zh"))
+                assert entry.carriers is not None, text
+                whole = f"{WEEK['zh'][first]}{written}{WEEK['zh'][last]}"
+                assert entry.carriers.shown == [whole]
 
 
 def _listed(language: str, days: tuple[int, ...], joints: tuple[int, ...]) -> str:

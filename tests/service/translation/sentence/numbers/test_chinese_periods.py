@@ -38,9 +38,9 @@ def test_the_parts_of_a_period_stand_apart() -> None:
             WORDS[int(one) - 1] if unit == "个月" else one
             for one, unit in ((first, large), (second, small))
         ]
-        read = f"共{counts[0]}{large}、{counts[1]}{small}"
+        read = f"用{counts[0]}{large}、{counts[1]}{small}"
         for zero in ("", "零"):
-            assert entered(f"共{first}{large}{zero}{second}{small}") == read
+            assert entered(f"用{first}{large}{zero}{second}{small}") == read
     for rate in ("1天24小时", "1周5天", "一周五天", "1年12个月"):
         assert entered(rate) == rate
     assert entered("⟦0⟧年零⟦1⟧个月") == "⟦0⟧年、⟦1⟧个月"

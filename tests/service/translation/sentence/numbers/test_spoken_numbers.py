@@ -175,7 +175,8 @@ def test_times_with_a_point_are_times(language: str, text: str, times: tuple[str
     assert with_colons(dotted) == colons
     assert entered(dotted, language) == (entered(colons, language) or colons)
     other = "en" if language == "de" else "de"
-    carried = "–".join(one.new for one in find_amounts(dotted, language, other))
+    amounts = (one.new for one in find_amounts(dotted, language, other))
+    carried = "–".join(amount for amount in amounts if not amount.startswith("Monday"))
     assert re.split("–| bis | oder ", carried) == [time.replace(".", ":") for time in times]
     assert unmatched(find_numbers(dotted), find_numbers(colons)) == ([], [])
 
