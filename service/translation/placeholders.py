@@ -70,7 +70,7 @@ _DELIMITED = regex.compile(
     |(?<!\p{Latin}\d{0,9})\d[\ \u00a0\u202f]?\K
         (?:"""
     + _LONG_UNITS
-    + r"""|[gltLVW](?!\()|(?<=[\ \u00a0\u202f])[msA]
+    + r"""|[gltLVW](?!\()|(?<=[\ \u00a0\u202f])[msA](?!\.D)
         |(?<!(?:[$€£¥]|[A-Z]{3})\s?[\d.,]{3,12})(?:(?<=\d[.,]\d{1,3})[mshxAFC]|(?<=\d{3})m)
         |(?<=[\ \u00a0\u202f])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
     # 3e8, and 3×10⁸ without the factor
@@ -108,7 +108,7 @@ _DELIMITED = regex.compile(
         |(?<=(?i:code|passwor[dt]|reference)(?::|\ is|\ ist)?\ )[A-Z]{6,}|[B-DF-HJ-NP-TV-XZ]{6,}
         |(?!MON|TUE|WED|THU|FRI|SAT|SUN|THE|AND|FOR|UND|VON|BIS)[A-Z]{3}
             (?=\ \d{1,3}(?::\d\d|\ ?[-–:]\ ?\d{1,3})(?!\d))
-        |(?<=\d\ ?[-–:]\ ?\d{1,3}\ )[A-Z]{3})(?![\p{Latin}\d_\#%-])
+        |(?<=\d\ ?[-–:]\ ?\d{1,3}\ )(?!BCE)[A-Z]{3})(?![\p{Latin}\d_\#%-])
     # German streets with a number: Schillerstr. 7a, Karl-Marx-Allee 5, Lange Straße 12-14
     |(?<![\p{L}\d_-])(?!(?:Bundes|Land|Schnell)str|(?:D[ei]|Dies|Ein|Jed|Kein)e?r?\ )
         \p{Lu}[\p{L}-]{1,40}?

@@ -35,9 +35,9 @@ _WRITTEN = regex.compile(
 )
 _PART = regex.compile(r"(?<![\p{Latin}\p{N}_.'’-])\p{Latin}{2,}+(?![\p{N}_.])")
 _ACRONYM = regex.compile(
-    r"(?<![\p{L}\p{N}_.'’&/-]|\d\s)(?![IVXLC]++\b)\p{Lu}{2,6}+(?![\p{L}\p{N}_&/]|[.'’-]\p{L})"
+    r"(?<![\p{L}\p{N}_.'’&/-]|\d\s)(?!(?:[IVXLC]++|AD|BCE?)\b)\p{Lu}{2,6}+(?![\p{L}\p{N}_&/]|[.'’-]\p{L})"
 )
-"""No Roman numeral and no unit."""
+"""No Roman numeral, no era and no unit."""
 _HEAD = regex.compile(r"\p{Latin}*\p{Ll}\Z")
 _MAYBE_CODE = re.compile("[A-Za-z\u00c0-\u024f][0-9]|[A-Z] [0-9]")
 _CODE = regex.compile(

@@ -29,6 +29,7 @@ from service.translation.language.chinese import SIMPLIFIED, to_simplified
 from service.translation.markup.flow import MARK
 from service.translation.sentence.numbers.chinese_numbers import find_discounts
 from service.translation.sentence.numbers.days_of_month import find_days_of_month
+from service.translation.sentence.numbers.eras import find_english_eras
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.numerals import find_numerals
 from service.translation.sentence.numbers.scaled import find_scaled
@@ -162,6 +163,7 @@ def _kinds(text: str, source: str, target: str) -> Iterator[Iterable[Replacement
         dates = find_dates(text, source)
         yield (Replacement(one.start, one.end, one.written(target)) for one in dates)
     yield find_days_of_month(text, source, target)
+    yield find_english_eras(text, source, target)
     ranges = find_calendar_ranges(text, source, target)
     yield (Replacement(one.start, one.end, one.written) for one in ranges)
     hours = find_hours(text, source)
