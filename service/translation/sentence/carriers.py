@@ -321,7 +321,8 @@ def _replacement(
         end += 1
     elif is_listed and _TIGHT_COMMA.match(target, end):
         end, right = end + 1, ", "
-    return Replacement(start, end, f"{left}{new}{right}")
+    has_space = bool(left) or target[max(0, start - 1) : start] == " "
+    return Replacement(start, end, f"{left}{new.removeprefix(' ') if has_space else new}{right}")
 
 
 def _belongs(beside: str, char: str) -> bool:

@@ -65,6 +65,19 @@ def test_a_unit_that_left_its_number_counts(target: str, unit: str, written: str
     assert parted_units("Add 2 eggs.", "Gib 2 Eier dazu.", pair) == 0
 
 
+@pytest.mark.parametrize("number", ["½", "2", "2½"])
+@pytest.mark.parametrize("space", ["", " "])
+def test_a_unit_has_one_space_before_it(number: str, space: str) -> None:
+    parsed, (entry,) = prepared(f"加{number}茶匙。", pair=("zh", "en"))
+    assert entry.carriers is not None
+    *others, unit = entry.carriers.spellings
+    said = f"Add {''.join(others) or number}{space}{unit}."
+    draft = leave(entry.stages, to_itself(said.replace("2½", number)))
+    assert draft is not None
+    written = read(parsed.sentences[0], draft)
+    assert written.endswith(f"{number[-1]} tsp.")
+
+
 def test_in_is_no_inch_without_feet() -> None:
     _, (entry,) = prepared("We met 10 in 2020.", pair=("en", "zh"))
     assert entry.text == "We met 10 in 2020."
