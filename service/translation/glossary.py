@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import regex
 
+from model.text.normalisation import normalise
 from model.text.spans import Span
 from service.errors import InvalidField, shown
 from service.translation.automaton import Automaton
@@ -108,7 +109,7 @@ class GlossaryMatcher:
         distinct = {(entry.source, entry.case_sensitive): entry for entry in entries}
         self._entries = list(map(_Numbered, itertools.count(), distinct.values()))
         self._as_written = _Terms(
-            (_WORD.findall(one.entry.source), one)
+            (_WORD.findall(normalise(one.entry.source)), one)
             for one in self._entries
             if one.entry.case_sensitive
         )
@@ -167,7 +168,8 @@ class GlossaryMatcher:
 
     def _stemmed(self, entries: Iterable[_Numbered]) -> _Terms:
         return _Terms(
-            ([self._key(word) for word in _WORD.findall(one.entry.source)], one) for one in entries
+            ([self._key(word) for word in _WORD.findall(normalise(one.entry.source))], one)
+            for one in entries
         )
 
     def _key(self, word: str) -> str:

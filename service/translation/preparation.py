@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from model.decoding.sentence_limits import SentenceLimits
+from model.text.normalisation import normalise
 from model.text.spans import Span
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.job import ModelJob, TextFormat
@@ -91,7 +92,8 @@ class Preparation:
         self._is_translated = is_in_target(work.source, work.target)
         self._target_words = frequent_words(work.source, work.target)
         self._keeps_han = self._is_translated is is_chinese
-        self._keep = KeptStrings(work.job.keep) if work.job.keep else None
+        self._keep_strings = [*map(normalise, work.job.keep)]
+        self._keep = KeptStrings(self._keep_strings) if work.job.keep else None
         glossary = work.job.glossary
         self._matcher = glossary.matcher(work.source) if glossary else None
         self._entrance = Entrance(tokenizer, self._encoder, self._matcher, work)
@@ -168,6 +170,7 @@ class Preparation:
         source = self.work.source
         if (
             len(text) > _MOST_PLAIN
+            or normalise(text) != text
             or self._keep is not None
             or self.work.reads_traditional
             or (source == SIMPLIFIED and to_simplified(text) != text)
@@ -264,7 +267,7 @@ class Preparation:
 
     @property
     def _cutter(self) -> FlowCutter:
-        return FlowCutter(self.work.source, self.work.target, self._cut, self.work.job.keep)
+        return FlowCutter(self.work.source, self.work.target, self._cut, self._keep_strings)
 
     def _find_kept(self, text: str) -> Sequence[Span]:
         raise_if_unwanted()

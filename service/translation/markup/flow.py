@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import regex
 
+from model.text.normalisation import normalise
 from model.text.spans import Span
 from service.translation.markup.coded_text import Code, TextPart, merged, plain_text
 from service.translation.markup.elements import is_known
@@ -24,6 +25,7 @@ MARK = "\ufffc"
 """Stands for one kept string (OBJECT REPLACEMENT CHARACTER)."""
 FindKept = Callable[[str], Sequence[Span]]
 """Finds the strings of a text that its translation must keep, in order."""
+_GRAPHEME = regex.compile(r"\X")
 _NO_SPACE = regex.compile(r"\S++")
 _SIGNS = regex.compile(r"(?=.*[\p{N}+−-])[^\p{L}\s]++")
 _ALPHANUMERIC = regex.compile(r"[[\p{L}\p{N}]--\p{Han}]", regex.VERSION1)
@@ -182,7 +184,15 @@ class FlowBuilder:
         return not _LETTER.match(after) if after else at_end
 
     def add(self, text: str) -> None:
-        """Add characters that are written as themselves."""
+        """Add characters that are written as themselves, or as letters and marks that NFC joins."""
+        if normalise(text) == text:
+            self._add(text)
+            return
+        for cluster in _GRAPHEME.findall(text):
+            composed = normalise(cluster)
+            self.add_written(composed, cluster) if len(composed) == 1 else self._add(cluster)
+
+    def _add(self, text: str) -> None:
         if text:
             self._parts.append(text)
             self._length += len(text)
@@ -190,9 +200,11 @@ class FlowBuilder:
 
     def add_written(self, char: str, written: TextPart) -> None:
         """Add one character that is written otherwise."""
-        if char != written:
-            self._written[self._length] = (written,)
-        self.add(char)
+        if char == written:
+            self.add(char)
+            return
+        self._written[self._length] = (written,)
+        self._add(char)
 
     def add_unread(self, written: str) -> None:
         """Add to the last character what the source has after it and a reader does not see."""
@@ -202,7 +214,7 @@ class FlowBuilder:
     def add_kept(self, written: TextPart, text: str) -> None:
         """Add a string to keep."""
         self._kept[self._length] = Kept((written,), text)
-        self.add(MARK)
+        self._add(MARK)
 
     def keep_marks(self, kept: Iterable[Kept]) -> None:
         """The marks that were added as characters stand for these strings."""

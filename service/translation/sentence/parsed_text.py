@@ -10,6 +10,7 @@ from typing import NamedTuple, Union
 
 import msgspec
 
+from model.text.normalisation import normalise
 from model.text.spans import Span
 from service.translation.language.line_marks import line_sign
 from service.translation.language.segmentation import Piece, begins_close, is_spaced, spaced_gap
@@ -337,7 +338,8 @@ def _spellings(flow: Flow, span: Span) -> dict[str, TextPart]:
     """The characters that the sentence always writes in one other way, as entities."""
     written: dict[str, list[TextPart]] = {}
     for char, (spelling, *_) in flow.odd_between(*span):
-        if char not in (MARK, " ") and spelling != char:
+        is_same = isinstance(spelling, str) and normalise(spelling) == char
+        if char not in (MARK, " ") and not is_same:
             written.setdefault(char, []).append(spelling)
     return {
         char: spellings[0]

@@ -35,6 +35,7 @@ def found(text: str, language: str, *sources: str, **flags: bool) -> list[str]:
         ("de", "In den Häusern des Hauses.", "Haus", ["Häusern", "Hauses"]),
         ("de", "Er ist schon schön.", "schon", ["schon"]),
         ("de", "Die Verträge.", "Vertrag", ["Verträge"]),
+        ("de", "Schöne Grüße", "Scho\u0308ne", ["Schöne"]),
         ("zh", "委员会的图书馆在图书馆。", "图书馆", ["图书馆", "图书馆"]),
         ("en", "New  York is new.", "new york", ["New  York"]),
         ("en", "a.b", "a.b", ["a.b"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -251,6 +252,26 @@ def test_emphasised_words_go_in_as_usual(language: str, text: str, usual: str | 
     tokenizer = tokenizer_of(16)
     stage = enter_emphasis(text, language, lambda word: len(tokenizer.encode_source(word, "")))
     assert (stage and stage.text) == usual
+
+
+DECOMPOSED = ("Öffnen", "Müller", "Grüße", "ÖPNV", "{größe}", "/etc/Öl.txt", "3 EL Öl", "Bär!\n")
+
+
+@given(st.lists(st.sampled_from(DECOMPOSED)).map(" ".join), st.sampled_from(["text", "html"]))
+def test_letters_enter_as_nfc_has_them_and_what_is_kept_as_it_is_written(
+    text: str, form: str
+) -> None:
+    decomposed = unicodedata.normalize("NFD", text)
+    (usual, usual_entries), (parsed, entries) = (
+        prepared(one, pair=("de", "en"), format=form, keep=["Ba\u0308r"])
+        for one in (text, decomposed)
+    )
+    assert [one.source.ids for one in entries] == [one.source.ids for one in usual_entries]
+    assert [one.escapes for one in parsed.sentences] == [one.escapes for one in usual.sentences]
+    for sentence in parsed.sentences:
+        assert unicodedata.is_normalized("NFC", sentence.read())
+        for kept in sentence.kept:
+            assert kept.written == (unicodedata.normalize("NFD", kept.text),)
 
 
 RARE = ("Öffnen", "öffnen", "Öffne", "Österreichs", "Ölpreis", "Über", "Özil", "ÖPNV", "Tür", "!")
