@@ -23,7 +23,8 @@ _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
 _LONG_UNITS = (
     r"km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mcdµ][lL]|dB|[hkM]Pa"
-    r"|ms|px|rpm|kcal|kJ|min|°[CF]|mph|bpm|mmHg|(?:fl[ ])?oz|[kMG]bit/s|[kMG]bps"
+    r"|ms|px|rpm|k?cal|kJ|min|°[CF]|mp[hg]|mmHg|(?:fl[ ])?oz|[kMG]bit/s|[kMG]?bps"
+    r"|bpm|fps|pp[mb]|[dp]pi|psi|mol|atm"
 )
 UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltshxALVWFC]")
 """Those that are kept behind a number."""
@@ -115,8 +116,10 @@ _DELIMITED = regex.compile(
         (?:(?:-S|er?\ S|(?<=\p{Ll})s)tr(?:\.|a(?:ß|ss)e)
         |(?:-A|(?<=\p{Ll})a)llee|(?:-G|(?<=\p{Ll})g)asse)
         \ \d{1,3}[a-z]?(?:\ ?[-–/]\ ?\d{1,3}[a-z]?)?(?![\p{L}\d_%]|[.,:]\d)
-    # the number of a decree, feet and inches, colours of Minecraft, sections, postcodes:
-    # 5'11" 14" §c &l §6.9 SW1A 2AA NY 10016
+    # the number of a decree, degrees, feet and inches, colours of Minecraft, sections, postcodes:
+    # 48°51'N 5'11" 14" §c &l §6.9 SW1A 2AA NY 10016
+    |(?<![\p{Latin}\d_.,])\d{1,3}°\ ?\d{1,2}(?:[.,]\d{1,4})?['′]
+        (?:\ ?\d{1,2}(?:[.,]\d{1,4})?(?:["″”]|''))?(?:\ ?[NSEWO])?(?![\p{L}\d])
     |(?<![\p{Latin}\d_.,])\d{1,2}['′]\ ?\d{1,2}(?:["″”]|'')(?!\w)
     |(?<![\p{Latin}\d_.,/])(?:\d{1,3}(?:\.\d{1,2})?|(?:\d{1,2}[\ -])?\d{1,2}/\d{1,2})
         (?:["″](?<!(?<![^\s(])"[^"\n]{0,80}["″])|['′](?<!(?<![^\s(])'[^'\n]{0,80}['′]))(?![\p{L}\p{N}])

@@ -21,9 +21,9 @@ _LATIN = re.compile(
     r"|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"
     r"|(?<=[\d⟧]) (?:out )?of [\d⟦]|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
     r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
-    r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|ft\b|ounce|gal|yd|-?inch|-foot|feet"
+    r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|ft\b|in\b|pcs\b|pts\b|ounce|gal|yd|-?inch|-foot|feet"
     r"|(?:degrees? )?[CF](?:\b|elsius|ahrenheit)|Essl|Teel|Prise)"
-    r"|(?<=\d)(?:[.,'’]\d|(?:[dhkKmMbBsw]|bn)\b|\s?[APap]\.?\s?[Mm]\b))"
+    r"|(?<=\d)(?:[.,'’]\d|(?:[dhkKmMbBsw]|bn)\b|\s?(?:sec|wk|yr)s?\b|\s?[APap]\.?\s?[Mm]\b))"
 )
 """Two capitals, what may be two days or an abbreviation, a point that ends no sentence, words that
 a sign joins, words for any gender, or an hour."""

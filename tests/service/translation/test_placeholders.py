@@ -133,7 +133,12 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("100%real, 5%very", []),
         ("$5 each, $1m or $1.50; 5 per cent", []),
         ("5 kg, 3.5 km/h, 20 °C, 60 min", ["kg", "km/h", "°C", "min"]),
+        ("415 ppm, 25 bps, 30 fps, 300 dpi, 1 mol, 5 pm", ["ppm", "bps", "fps", "dpi", "mol"]),
         ("2 l, 1.5 L, size L", ["l", "L"]),
+        (
+            "48°51'N 2°21.5′E, 48° 51' 24\" N, 5° 3'",
+            ["48°51'N", "2°21.5′E", "48° 51' 24\" N", "5° 3'"],
+        ),
         ("https://a.b/?q=[x]&r=1#s!", ["https://a.b/?q=[x]&r=1#s"]),
         ("访问https://a.cn/b，谢谢", ["https://a.cn/b"]),
         ("写给a.b@c.cn吧", ["a.b@c.cn"]),

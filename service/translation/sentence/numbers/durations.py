@@ -1,4 +1,4 @@
-"""English times that something takes in letters, as 2h 30m, 1 hr and 3w ago, and German ones in an
+"""English times that something takes in letters, as 2h 30m, 5 wks and 3w ago, and German ones in an
 adjective, as 5-stündig: networks take the m for metres, lose the hour, and make years of wöchig."""
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import regex
 from service.translation.checks.number_words import TO_TWELVE
 from service.translation.sentence.replaced import Replacement
 
-_WORDS = {"w": "week", "d": "day", "h": "hour", "m": "minute", "s": "second"}
+_WORDS = {"w": "week", "d": "day", "h": "hour", "m": "minute", "s": "second", "y": "year"}
 _LETTERS = ("w", "d", "hrs?|h", "mins?|m", "secs?|s")
 _PARTS = "".join(rf"(?:\.?\s?(?P<count>[0-9]{{1,3}})\s?(?P<unit>{one}))?" for one in _LETTERS)
 _ANY = rf"[0-9]{{1,3}}\s?(?:{'|'.join(_LETTERS)})"
 _DURATION = regex.compile(
     rf"(?<![\p{{L}}\d.,:/$€£¥-])(?=[0-9])(?:(?={_ANY}\.?\s?{_ANY}){_PARTS}"
-    r"|(?P<count>[0-9]{1,3})(?:\s?(?P<unit>hr)s?(?:\.(?=\W*+\w))?|(?P<unit>h)"
+    r"|(?P<count>[0-9]{1,3})(?:\s?(?P<unit>hr|sec|wk|yr)s?(?:\.(?=\W*+\w))?|(?P<unit>h)"
     r"|(?P<unit>[wdms])(?=\s(?:ago|later|left|read|remaining)\b)"
     r"|(?<=\b(?:after|every|for|in|takes?|took|[Ww]ait|within)\s\d++)(?P<unit>[wds])))"
     r"(?![\p{L}\d'’/-])"

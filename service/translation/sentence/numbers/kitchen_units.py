@@ -1,5 +1,6 @@
-"""Spoons and pounds of recipes, feet and degrees, as the target writes them: 2 EL are 2 tbsp.
-Networks copy EL, make 2-Tabellen of 2 tablespoons, and 2 垃圾, which is rubbish, of 2 tbsp."""
+"""Spoons and pounds of recipes, feet, inches and degrees, as the target writes them: 2 EL are
+2 tbsp. Networks copy EL, make 2-Tabellen of 2 tablespoons, 10 herein of 10 in, and 2 垃圾, which is
+rubbish, of 2 tbsp."""
 
 from __future__ import annotations
 
@@ -23,6 +24,10 @@ _NAMES = {
         "TL": r"(?i:tsps?|teaspoons?)",
         "Pfund": r"lbs?",
         "Fuß": "ft",
+        "Zoll": r"in(?:(?<=(?:ft|feet)\.? \d\d? in)|(?=\.?$|\.?,? ?[x×]))",
+        "Yards": r"yds?(?!\.)",
+        "Stück": r"pcs(?!\.)",
+        "Punkte": r"pts(?!\.)",
     },
     ("zh", "en"): {
         "tbsp": r"汤匙|大[匙勺]",

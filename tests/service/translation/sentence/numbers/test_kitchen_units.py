@@ -1,4 +1,4 @@
-"""Spoons and pounds are carried, and come out as the target's cooks write them."""
+"""Spoons, pounds and inches are carried, and come out as the target writes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ from tests.service.translation.sentence.test_stages import LIMITS, prepared, to_
 from tests.service.translation.test_assembly import assembly_of, outcome
 
 UNITS = {
-    "de": {"tbsp": "EL", "tbsp.": "EL", "tablespoons": "EL", "tsp": "TL", "lbs": "Pfund"},
+    "de": {
+        "tbsp": "EL",
+        "tbsp.": "EL",
+        "tablespoons": "EL",
+        "tsp": "TL",
+        "lbs": "Pfund",
+        "pcs": "Stück",
+        "yds": "Yards",
+        "pts": "Punkte",
+    },
     "zh": {"tbsp": "汤匙", "tsp": "茶匙", "teaspoon": "茶匙", "lbs": "磅", "gal": "加仑"},
 }
 
@@ -107,6 +116,22 @@ def test_a_unit_has_the_characters_of_the_target(is_traditional: bool, written: 
     _, (entry,) = Preparation(tokenizer_of(16, "zh-en"), LIMITS, work).prepare()
     assert entry.carriers is not None
     assert [shown.strip() for shown in entry.carriers.shown] == [written]
+
+
+@pytest.mark.parametrize(
+    ("text", "german"),
+    [
+        ("10 in", "10 Zoll"),
+        ("8 in x 10 in.", "8 Zoll x 10 Zoll."),
+        ("He is 5 ft 10 in tall", "He is 5 Fuß 10 Zoll tall"),
+        *((text, text) for text in ("1 in 5 of us", "5 in a row", "May 10 in Berlin", "He is in")),
+    ],
+)
+def test_inches_are_no_preposition(text: str, german: str) -> None:
+    parsed, (entry,) = prepared(text)
+    draft = leave(entry.stages, to_itself(entry.text))
+    assert draft is not None
+    assert read(parsed.sentences[0], draft) == german
 
 
 def test_a_unit_that_was_lost_enters_again_with_its_number() -> None:

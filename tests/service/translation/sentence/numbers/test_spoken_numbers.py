@@ -77,6 +77,7 @@ def test_a_time_in_words_is_the_same_in_digits(language: str) -> None:
             "3w ago, 10m left, 1d 4h 5m",
             "3 weeks ago, 10 minutes left, 1 day 4 hours 5 minutes",
         ),
+        ("en", "45 secs, 1 sec, 3 yrs old, 5 wks", "45 seconds, 1 second, 3 years old, 5 weeks"),
         ("en", "It took 10s, 2m 30s.", "It took 10 seconds, 2 minutes 30 seconds."),
         ("en", "in the 80s, her 20s, 5m long, sold for 5m, the 5s, -5m 3s", None),
         ("en", "h2 30m, 2h/d, 3 h, 100hr-run, 4:30h 20m", None),
