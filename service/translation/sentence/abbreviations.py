@@ -32,9 +32,9 @@ from service.translation.sentence.spelled import Spelled, spell
 
 _AS_DAY = (
     rf"(?:(?=\.(?:,|\s?\d))|(?<=(?:(?:{'|'.join(DAYS['de'])})\.,\s?"
-    r"|\b(?:am|Am|ab|Ab|vom|Vom|jeden)\s)..))"
+    r"|\b(?:am|Am|ab|Ab|vom|Vom|jeden)\s)..)|(?<=^(?!So)..)(?=\.$))"
 )
-"""Behind a word of two letters that is a day in a list, or beside a time or a preposition."""
+"""Behind two letters that are a day in a list, beside a time or a preposition, or alone."""
 _ANSWERS = r"(?:\b(?i:said|says?|answer(?:s|ed)?|was|is|or|told\s\w+|a)\s[\"“‘']?)"
 """What stands before the word no."""
 _WORDS = {
@@ -168,7 +168,6 @@ _WORDS = {
         "Dec.": "December",
         r"Eqs?(?=\.\s\d).": "equation",
         "Feb.": "February",
-        "I.e.": "That is",
         "Jan.": "January",
         r"Mar(?=\.\s\d).": "March",
         "Nov.": "November",
@@ -191,6 +190,7 @@ _WORDS = {
         r"figs(?=\.\s\d).": "figures",
         "govt.": "government",
         "hrs.": "hours",
+        r"i\.\s?e(?<=^\W{0,2}[iI]\.\s?e).": "that is",
         "incl.": "including",
         "lbs.": "pounds",
         "max.": "maximum",
@@ -225,7 +225,7 @@ _OWN = {
         "nach Christus": "AD",
         "vor Christus": "BC",
     },
-    ("en", "de"): {"number": "Nr.", "US": "US"},
+    ("en", "de"): {"number": "Nr.", "that is": "d.h.", "US": "US"},
 }
 """By pair, what the target writes for some of these words: networks make Zahl 5 of number 5."""
 _NO_CENTS = regex.compile(
@@ -240,8 +240,8 @@ _MONTH = regex.compile(r"\b(?:Jänner|Feber)\b")
 _DASH = regex.compile(r"(?<=\p{L}{2})—(?=\p{L})")
 _POINT_WITHIN = regex.compile(r"(?<=(?<!\p{L})(?:\p{L}{2,4}|⟦\d\d?⟧))\.(?=,?\s[\p{Ll}\d⟦])")
 """That of an abbreviation: networks write 。 for it in Chinese."""
-_LABEL_END = regex.compile(r"\.\Z(?<=^[\p{Ll}\p{N}⟦][^!?\n]{0,40}.)")
-"""A point that ends no sentence, since the text begins as a part of one: 5 Min."""
+_LABEL_END = regex.compile(r"\.\Z(?<=^[\p{Ll}\p{N}⟦][^!?\n]{0,40}.|^\S{1,20}.)")
+"""A point that ends no sentence, since the text begins as a part of one, or is no more: 5 Min."""
 
 
 def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled | None:

@@ -55,6 +55,7 @@ _CHINESE = re.compile(
 def has_odd_words(text: str, language: str) -> bool:
     """Whether there may be words in capitals, joined ones, abbreviations, days, or numbers that go
     in otherwise."""
-    has_some = "/" in text or ". " in text or has_spoken_numbers(text, language)
+    is_word = text.endswith(".") and " " not in text
+    has_some = is_word or "/" in text or ". " in text or has_spoken_numbers(text, language)
     pattern = _CHINESE if language == "zh" else _LATIN
     return has_some or pattern.search(text) is not None

@@ -32,7 +32,7 @@ class Spelled:
         if it copies the text, which is not all digits, nor a sign for all that was Chinese: 5g.
         Otherwise the point goes that is only of the last abbreviation."""
         copies = self._copies(draft.text)
-        if not copies and self._ends_label and draft.text.endswith("."):
+        if not copies and self._ends_label and draft.text.endswith((".", "。")):
             copies = [Replacement(len(draft.text) - 1, len(draft.text), "")]
         return draft.replaced(Replaced(draft.text, copies), self._written)
 

@@ -53,6 +53,8 @@ def entered(text: str, language: str) -> str | None:
         ),
         ("de", "Abb. 3, d. h. sie, d. h., er, d.h. wir", "Bild 3, d.h. sie, d.h., er, d.h. wir"),
         ("en", "I.e., i.e. in 221 B.C., a.k.a. Bo", "That is, i.e. in 221 BC, also known as Bo"),
+        ("en", "(i.e. the house)", "(that is the house)"),
+        ("de", "So.", None),
         (
             "de",
             "Bj. 1998, i. V. m. § 3, tgl. geschl.",
@@ -478,9 +480,14 @@ def test_a_measure_that_is_all_of_a_chinese_text_stays_in_signs(text: str) -> No
         ("Noch 5 Std.", "5 hours left.", "5 hours left."),
         ("es dauert 5 Std. lang.", "it takes 5 hours.", "it takes 5 hours."),
         ("noch 5 Std.", "noch 5 Stunden.", "noch 5 Std."),
+        ("Std.", "Hours.", "Hours"),
+        ("Std.", "小时。", "小时"),
+        ("zzgl.", "plus", "plus"),
+        ("Mo.", "Monday.", "Monday"),
     ],
 )
 def test_the_point_of_an_abbreviation_ends_no_label(text: str, said: str, expected: str) -> None:
+    assert is_looked_at(text, "de")
     stage = enter_abbreviations(text, "de", "en")
     assert stage is not None
     assert stage.leave(to_itself(said)).text == expected
