@@ -30,7 +30,7 @@ from service.translation.markup.coded_text import CodedText, Text, TextPart, pla
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.results import SentenceResult, TranslationResult
-from service.translation.second_translation import KEPT_LOST, num_parted
+from service.translation.second_translation import KEPT_LOST, num_named, num_parted
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.first_letter import with_first_capital
 from service.translation.sentence.latin import (
@@ -309,8 +309,9 @@ def _untranslated(sentence: Sentence) -> Draft:
 
 def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None], float]:
     """Counts how much a translation lost: terms, codes, Latin words if it keeps them, letters of
-    names, words between kept strings, numbers before units, dates, days, hours, and numbers that
-    only one side has, lost ones twice; KEPT_LOST if a kept string was lost or doubled."""
+    names, words between kept strings, numbers before units, signs of currencies alone, dates, days,
+    hours, and numbers that only one side has, lost ones twice; KEPT_LOST if a kept string was lost
+    or doubled."""
     text, pair = sentence.text, (work.source, work.target)
     has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
     numbers = find_numbers(text) if has_numbers else None
@@ -343,7 +344,7 @@ def _num_faults(
     num_faults = 2 * len(draft.lost)
     if sentence.kept:
         num_faults += max(0, _num_joined(draft.text) - _num_joined(sentence.text))
-        num_faults += num_parted(sentence, draft)
+        num_faults += num_parted(sentence, draft) + num_named(sentence, draft)
     if has_latin:
         num_faults += 2 * lost_latin(sentence.text, draft.text)
     if has_torn:

@@ -44,6 +44,10 @@ _CURRENCY = regex.compile(r"(?:[A-Z]{0,2}\p{Sc}|[A-Z]{3})\s?")
 _MEASURE = regex.compile(rf"{MEASURE.pattern}|[×·] ?10\S+")
 """A currency sign, a unit or a power of ten."""
 _MEASURED = regex.compile(rf"\d[ \u00a0]?{MARK}")
+_NAMED = regex.compile(
+    rf"{MARK}\s?\d[\d.,]*+(?:\s\p{{L}}++)?\s(?i:dollars?|euros?|pounds?|Pfund|Yen|yuan)\b"
+)
+"""An amount of a currency whose name follows."""
 LEAST_BEAM = 8
 """The smallest beam of a second translation. The hypothesis with the fewest faults counts."""
 
@@ -178,6 +182,15 @@ def num_parted(sentence: Sentence, draft: Draft) -> int:
     wanted = {sentence.text.count(MARK, 0, mark) for mark in marks}
     whole = (draft.text.count(MARK, 0, one.end() - 1) for one in _MEASURED.finditer(draft.text))
     return len(wanted.difference(draft.order[place] for place in whole))
+
+
+def num_named(sentence: Sentence, draft: Draft) -> int:
+    """How many more amounts with a currency sign have the name of a currency behind them in the
+    translation: networks write €3,5 Milliarden Dollar."""
+    marks = [draft.text.count(MARK, 0, one.start()) for one in _NAMED.finditer(draft.text)]
+    kept = [sentence.kept[draft.order[mark]].text for mark in marks]
+    named = [text for text in kept if _CURRENCY.fullmatch(text)]
+    return max(0, len(named) - len(_NAMED.findall(sentence.text)))
 
 
 def _is_kept(sentence: Sentence, offset: int, pattern: regex.Pattern[str]) -> bool:

@@ -202,6 +202,23 @@ def test_each_loss_of_a_translation_counts(
 
 
 @pytest.mark.parametrize(
+    ("text", "translation", "faults"),
+    [
+        ("|3.5 billion in all", "|3,5 Milliarden Dollar in allem", 1),
+        ("|3.5 billion in all", "|3,5 Milliarden in allem", 0),
+        ("|5 or 5 dollars", "|5 oder 5 Dollar", 0),
+        ("|5 dollars", "|5 Dollar", 0),
+    ],
+)
+def test_a_currency_that_a_sign_names_has_no_name_too(
+    text: str, translation: str, faults: int
+) -> None:
+    sentence = Sentence(text.replace("|", MARK), [Kept(("€",), "€")])
+    draft = Draft(translation.replace("|", MARK), (), [0])
+    assert fault_counter(sentence, work_of(text, "en", "de"))(draft) == faults
+
+
+@pytest.mark.parametrize(
     ("text", "said", "is_rated"),
     [
         ("A dog barks.", "Ein Hund bellt.", True),
