@@ -68,7 +68,7 @@ _DELIMITED = regex.compile(
         (?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!:\w\w))?(?![\p{Latin}\d_-])
     |(?<![\p{Latin}\d_-])(?=[A-Z-]*+\d)(?:[A-Z\d]{2,}+-){2,}+[A-Z\d]{2,}+
         (?![\p{Latin}\d_]|[/.:@\#]\w)
-    |(?<!\p{Latin}\d{0,9})\d[\ \u00a0\u202f]?\K
+    |(?<!\p{Latin}(?<!\dx)\d{0,9})\d[\ \u00a0\u202f]?\K
         (?:"""
     + _LONG_UNITS
     + r"""|[gltLVW](?!\()|(?<=[\ \u00a0\u202f])[msA](?!\.D)

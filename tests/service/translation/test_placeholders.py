@@ -134,6 +134,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("$5 each, $1m or $1.50; 5 per cent", []),
         ("5 kg, 3.5 km/h, 20 °C, 60 min", ["kg", "km/h", "°C", "min"]),
         ("415 ppm, 25 bps, 30 fps, 300 dpi, 1 mol, 5 pm", ["ppm", "bps", "fps", "dpi", "mol"]),
+        ("30x40 cm, 10×15 cm, ax40 cm, 100x100px", ["cm", "cm", "100x100px"]),
         ("2 l, 1.5 L, size L", ["l", "L"]),
         (
             "48°51'N 2°21.5′E, 48° 51' 24\" N, 5° 3'",
