@@ -71,9 +71,7 @@ _WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
 _CLOSED_DAY = "(?:[DFMS][aior] (?:geschlossen|Ruhetag|zu)|[FMSTW][a-z]{2,4} [Cc]losed)\\b"
 _COMMA = r"(?<!\bMon|\bTue|\bWed|\bThu|\bFri|\bSat|\bSun)(?<!\b[DM][io]|\bFr|\bS[ao]),"
 """Behind no short name of a day."""
-USUAL = re.compile(
-    rf"(?!{_CLOSED_DAY}|\w{{1,9}}\.\Z){_WORD}(?:(?: |{_COMMA} ){_WORD})*+[.!?]?"
-)
+USUAL = re.compile(rf"(?!{_CLOSED_DAY}|\w{{1,9}}\.\Z){_WORD}(?:(?: |{_COMMA} ){_WORD})*+[.!?]?")
 _USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、)[一-鿿]++(?:[，、][一-鿿]++)*+[。！？]?")
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
 one at the end, but for a word with a point, which may be an abbreviation. For them, one look

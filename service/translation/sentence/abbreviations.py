@@ -22,6 +22,7 @@ from service.translation.sentence.numbers.durations import find_durations
 from service.translation.sentence.numbers.eras import find_eras
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
+from service.translation.sentence.numbers.legal_sentences import find_legal_sentences
 from service.translation.sentence.numbers.scaled import find_scaled
 from service.translation.sentence.numbers.swiss_amounts import find_swiss_amounts
 from service.translation.sentence.numbers.weekdays import find_days
@@ -91,6 +92,7 @@ _WORDS = {
         "Tel.": "Telefon",
         "Tsd.": "tausend",
         r"Wo(?<=\d\s?Wo).": "Wochen",
+        r"Ziff(?=\.\s?\d).": "Nummer",
         "allg.": "allgemein",
         "bes.": "besonders",
         "bspw.": "beispielsweise",
@@ -297,6 +299,7 @@ def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:
     yield from (Replacement(*half) for half in find_halves(text, language))
     yield from find_durations(text, language)
     yield from find_kitchen_units(text, language, target)
+    yield from find_legal_sentences(text, language, target)
     yield from find_counted(text, language, target)
     yield from (Replacement(*amount[:3]) for amount in find_scaled(text, language))
 

@@ -36,6 +36,7 @@ from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.numbers.days_of_month import find_days_of_month
 from service.translation.sentence.numbers.eras import find_english_eras
 from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
+from service.translation.sentence.numbers.legal_sentences import find_legal_sentences
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
 from service.translation.sentence.parsed_text import Sentence
@@ -172,11 +173,11 @@ class Entrance:
         return Entry(source, text, stages, is_title_again)
 
     def units(self, text: str) -> Sequence[Replacement]:
-        """The units that the target has other signs for, days of a month without a name, years of
-        an era and short names of days, if the model carries them."""
+        """The units that the target has other signs for, sentences of laws, days of a month without
+        a name, years of an era and short names of days, if the model carries them."""
         if not self.has_reserved:
             return []
-        finders = find_kitchen_units, find_days_of_month, find_english_eras
+        finders = find_kitchen_units, find_legal_sentences, find_days_of_month, find_english_eras
         found = [one for find in finders for one in find(text, *self._pair)]
         found += (Replacement(*one[:3]) for one in find_short_days(text, *self._pair))
         if self._work.is_traditional:

@@ -119,6 +119,26 @@ def test_a_unit_has_the_characters_of_the_target(is_traditional: bool, written: 
 
 
 @pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("gilt § 5 Abs. 2 Satz 1 Nr. 3.", "gilt § 5 Absatz 2 sentence 1 Nummer 3."),
+        (
+            "laut Absatz 1 S. 2 und § 3a Sätze 1–3.",
+            "laut Absatz 1 sentence 2 und § 3a sentences 1–3.",
+        ),
+        ("Der Satz 2 auf S. 3, Art. 5 S. 3", "Der Satz 2 auf Seite 3, Artikel 5 Seite 3"),
+    ],
+)
+def test_the_sentences_of_laws_are_neither_sets_nor_pages(text: str, english: str) -> None:
+    _, (entry,) = prepared(text, pair=("de", "en"))
+    shown = entry.carriers.shown if entry.carriers else ()
+    text = entry.text
+    for number, string in enumerate(shown):
+        text = text.replace(f"⟦{number}⟧", string)
+    assert text == english
+
+
+@pytest.mark.parametrize(
     ("text", "german"),
     [
         ("10 in", "10 Zoll"),
