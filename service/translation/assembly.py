@@ -37,7 +37,9 @@ from service.translation.sentence.latin import (
     keeps_latin,
     lost_codes,
     lost_latin,
+    may_tear,
     tears_latin,
+    torn_acronyms,
     torn_latin,
 )
 from service.translation.sentence.numbers.kitchen_units import parted_units
@@ -316,7 +318,8 @@ def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None]
     has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
     numbers = find_numbers(text) if has_numbers else None
     has_latin, has_torn = not text.isascii() and keeps_latin(*pair), tears_latin(*pair)
-    if numbers is None and not (has_latin or has_torn or sentence.kept):
+    has_acronyms = not sentence.is_plain and may_tear(text)
+    if numbers is None and not (has_latin or has_torn or has_acronyms or sentence.kept):
         return _num_lost
     return functools.partial(
         _num_faults, sentence, pair, numbers, has_latin=has_latin, has_torn=has_torn
@@ -349,6 +352,8 @@ def _num_faults(
         num_faults += 2 * lost_latin(sentence.text, draft.text)
     if has_torn:
         num_faults += 2 * len(torn_latin(sentence.text, draft.text))
+    elif not has_latin:
+        num_faults += 2 * len(torn_acronyms(sentence.text, draft.text, pair[0]))
     if numbers is not None:
         lost, added = unmatched(numbers, find_numbers(draft.text))
         texts = sentence.text, draft.text

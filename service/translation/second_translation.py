@@ -27,6 +27,7 @@ from service.translation.sentence.latin import (
     keeps_latin,
     lost_codes,
     tears_latin,
+    torn_acronyms,
     torn_latin,
 )
 from service.translation.sentence.numbers.amounts import find_amounts
@@ -138,6 +139,8 @@ class SecondTranslation:
         found = [*find_latin(text)] if keeps_latin(*pair) else lost_codes(text, target)
         if tears_latin(*pair):
             found += torn_latin(text, target)
+        elif not keeps_latin(*pair):
+            found += torn_acronyms(text, target, pair[0])
         yield from (Replacement(start, end, text[start:end]) for start, end in found)
 
 

@@ -58,7 +58,7 @@ _NAMES = {
 }
 """By language, words that are something else in capitals. Most are those that the translations of
 technical texts have as they are."""
-_KNOWN_NAMES = {language: frozenset(words.split()) for language, words in _NAMES.items()}
+KNOWN_NAMES = {language: frozenset(words.split()) for language, words in _NAMES.items()}
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def is_acronym(text: str, pair: tuple[str, str], count: Callable[[str], int]) ->
     """Whether a text is nothing else than one word in capitals that both languages have as it
     is."""
     only = _ONLY_WORD.fullmatch(text) if _NAMES.keys() >= {*pair} else None
-    if only is None or only["word"] in _KNOWN_NAMES[pair[0]]:
+    if only is None or only["word"] in KNOWN_NAMES[pair[0]]:
         return False
     word = only["word"]
     is_like_word = len(word) >= max(_LEAST_ON_BUTTON, _LEAST_OF_SPELLED * _num_pieces(word, count))
@@ -144,7 +144,7 @@ def is_acronym(text: str, pair: tuple[str, str], count: Callable[[str], int]) ->
 def _is_usual_alone(word: str, language: str, count: Callable[[str], int]) -> bool:
     """Whether a word that stands alone is one of the language. Longer ones that are something else
     among others, such as DELETE, stand on buttons."""
-    if word in _KNOWN_NAMES[language]:
+    if word in KNOWN_NAMES[language]:
         return len(word) >= _LEAST_ON_BUTTON
     return _is_usual(word, language, count, _LEAST_ALONE)
 
@@ -154,7 +154,7 @@ def _is_usual(
 ) -> bool:
     """Whether the letters are a word of the language, and nothing else. A long one is no acronym,
     and few pieces make no name."""
-    if word in _KNOWN_NAMES[language]:
+    if word in KNOWN_NAMES[language]:
         return False
     small = in_small_letters(word)
     if ShortTexts.load().frequency(small, language) >= _LEAST_FREQUENCY:

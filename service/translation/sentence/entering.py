@@ -31,7 +31,7 @@ from service.translation.sentence.emphasis import (
 from service.translation.sentence.gendered import enter_gendered
 from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spaces
 from service.translation.sentence.labels import enter_labels
-from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin
+from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin, may_tear
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.numbers.days_of_month import find_days_of_month
 from service.translation.sentence.numbers.eras import find_english_eras
@@ -185,12 +185,13 @@ class Entrance:
         return found
 
     def _may_lose(self, text: str) -> bool:
-        """Whether a plain sentence may lose a number or a Latin word, and enter once more then."""
+        """Whether a plain sentence may lose a number, a Latin word or an acronym, and enter once
+        more then."""
         if not (self.has_reserved and self._work.can_repeat):
             return False
         has_latin = keeps_latin(*self._pair) and any(find_latin(text))
         has_numbers = HAS_NUMBERS.search(text) or has_spoken_numbers(text, self._work.source)
-        return has_latin or bool(has_numbers)
+        return has_latin or bool(has_numbers) or may_tear(text)
 
     def _terms(self, sentence: Sentence, text: str, prefix: tuple[int, ...]) -> Terms | None:
         """The stage of the terms, if there are any."""

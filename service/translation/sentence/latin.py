@@ -17,6 +17,7 @@ import regex
 from model.text.spans import Span
 from service.translation.language.segmentation import is_spaced
 from service.translation.language.short_texts import ShortTexts
+from service.translation.sentence.emphasis import KNOWN_NAMES
 from service.translation.sentence.replaced import Replaced, Replacement
 from service.translation.sentence.stages import Draft
 
@@ -38,6 +39,16 @@ _ACRONYM = regex.compile(
     r"(?<![\p{L}\p{N}_.'’&/-]|\d\s)(?!(?:[IVXLC]++|AD|BCE?)\b)\p{Lu}{2,6}+(?![\p{L}\p{N}_&/]|[.'’-]\p{L})"
 )
 """No Roman numeral, no era and no unit."""
+_HAS_CAPITALS = re.compile(
+    "[A-Z\u00c4\u00d6\u00dc][A-Za-z\u00e4\u00f6\u00fc]{0,4}[A-Z\u00c4\u00d6\u00dc]"
+)
+_CAPITALS = regex.compile(
+    r"(?<![\p{L}\p{N}_.'’&/])(?![IVXLC]++\b)(?=\p{L}*\p{Lu}\p{L}*\p{Lu})\p{L}{2,8}+"
+    r"(?![\p{N}_&/]|[.'’]\p{L})"
+)
+"""An acronym, also one with small letters: BAföG."""
+_RARE = 4.5
+"""The logarithm of the frequency of a word above which capitals emphasise it."""
 _HEAD = regex.compile(r"\p{Latin}*\p{Ll}\Z")
 _MAYBE_CODE = re.compile("[A-Za-z\u00c0-\u024f][0-9]|[A-Z] [0-9]")
 _CODE = regex.compile(
@@ -139,6 +150,41 @@ def torn_latin(text: str, translation: str) -> list[Span]:
         if word[0][0].isupper() and any(part in word[0][1:].casefold() for part in parts)
     )
     return sorted({*names, *_lost_acronyms(text, translation.casefold())})
+
+
+def may_tear(text: str) -> bool:
+    """Whether there may be acronyms that a translation tears."""
+    return _HAS_CAPITALS.search(text) is not None and not text.isupper()
+
+
+def torn_acronyms(text: str, translation: str, language: str) -> list[Span]:
+    """The acronyms of a text of which the translation has only some letters, or more than all:
+    DRR for DDR, FIFAFA for FIFA."""
+    if not may_tear(text):
+        return []
+    written = {one[0] for one in _CAPITALS.finditer(translation)}
+    found = [one for one in _CAPITALS.finditer(text) if one[0] not in written]
+    return [
+        Span(*one.span())
+        for one in found
+        if any(_is_torn(one[0], other, language) for other in written)
+    ]
+
+
+def _is_torn(word: str, other: str, language: str) -> bool:
+    """Whether another word is an acronym with letters less or more. Those that may also be a usual
+    word, as WHO, have less: IST is IS in German."""
+    is_part = _has_letters(word, other)
+    if not (is_part or _has_letters(other, word)):
+        return False
+    is_rare = ShortTexts.load().frequency(word.casefold(), language) < _RARE
+    return is_rare or (is_part and word in KNOWN_NAMES.get(language, ()))
+
+
+def _has_letters(word: str, part: str) -> bool:
+    """Whether a word has the letters of another one in their order."""
+    letters = iter(word)
+    return all(letter in letters for letter in part)
 
 
 def _lost_acronyms(text: str, translation: str) -> Iterator[Span]:
