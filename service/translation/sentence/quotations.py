@@ -16,6 +16,14 @@ from service.translation.sentence.stages import Draft
 QUOTATION_MARK = regex.compile('["„“”«»「」『』]')
 _PAIRS = frozenset({'""', "„“", "„”", "“”", "»«", "«»", "「」", "『』"})
 _END = regex.compile(r"[„“”«»「」『』\"][.。!！?？,，:：;；)）]?\Z")
+_AFTER_COLON = regex.compile(
+    r"[^:„“”«»「」『』\"‚‘‹›]*+:\s(?P<place>)[^:„“”«»「」『』\"‚‘‹›]++"
+    r"(?P<last>[“”«»」』\"])?[.。]?"
+)
+"""What ends with a quotation of which the first mark is lost."""
+_SAYS = regex.compile(
+    r"[^„“”«»「」『』\"]*[,:]\s?[„“«»「『\"][^„“”«»「」『』\"]+[„“”«»」』\"][.。]?"
+)
 _QUOTED = regex.compile(rf"[„“”«»「」『』\"]{MARK}[„“”«»「」『』\"]")
 _KEPT = regex.compile(rf"(?P<first>[„“”«»「」『』\"'‘‚])?{MARK}(?P<last>[„“”«»「」『』\"'’‘])?")
 _LAST = dict(zip("„“»«\"'‘‚「『", "“”«»\"'’‘」』", strict=True))
@@ -37,8 +45,9 @@ class Quotations:
 
     def leave(self, draft: Draft) -> Draft:
         """The translation. If it has as many marks, but French ones or not in pairs, they are the
-        usual ones. The last one is added if only that is missing, and one that is doubled is taken
-        out, and so are spaces within a quotation; those that a kept string lost are added."""
+        usual ones. The last one is added if only that is missing, and so are the first behind a
+        colon and those that a kept string lost. One that is doubled is taken out, and so are spaces
+        within a quotation."""
         marked = self._marked(draft)
         spaces = [] if any(_spaces(self.text)) else [*_spaces(marked.text)]
         return marked.replaced(Replaced(marked.text, spaces)) if spaces else marked
@@ -47,6 +56,8 @@ class Quotations:
         marks = [*QUOTATION_MARK.finditer(draft.text)]
         if len(marks) < self._count and (lost := [*self._of_kept(draft)]):
             return draft.replaced(Replaced(draft.text, lost))
+        if opened := self._opened(draft):
+            return opened
         written = "".join(mark[0] for mark in marks)
         if len(marks) % 2 > self._count % 2:
             return _without_double(draft, marks) or self._closed(draft, written)
@@ -65,6 +76,18 @@ class Quotations:
                 first = one["first"] or ('"' if one["last"] == '"' else self._usual[0])
                 last = one["last"] or _LAST.get(first, self._usual[1])
                 yield Replacement(*one.span(), f"{first}{MARK}{last}")
+
+    def _opened(self, draft: Draft) -> Draft | None:
+        """The translation with the mark behind its colon that it lost, or with both; None of one
+        that does not end with the only quotation."""
+        colon = _AFTER_COLON.fullmatch(draft.text)
+        if colon is None or not _SAYS.fullmatch(self.text):
+            return None
+        marks = '""' if colon["last"] == '"' else self._usual
+        new = [Replacement(*colon.span("place"), marks[0])]
+        if not colon["last"]:
+            new.append(Replacement(len(draft.text), len(draft.text), marks[1]))
+        return draft.replaced(Replaced(draft.text, new))
 
     def _closed(self, draft: Draft, written: str) -> Draft:
         last = next((one for one in _CLOSING if _are_paired(written + one)), "")
