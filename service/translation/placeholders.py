@@ -40,6 +40,10 @@ _DELIMITED = regex.compile(
     |'(?:\{'[^'{}\s]{1,80}'\}|[{}])'(?!')
     |\$(?<=(?:^|\n)[^\S\n]{0,20}(?:\([\w.-]{1,40}\)\ |[\w.-]{1,40}@[\w.-]{1,80}:\S{0,80})?\$)
         \ (?=[a-z~./])[^\n]*
+    # formulas of LaTeX: \(x \in R\) \[a = b\] $x^2 > y$ $$a_i$$; not \[Note\] and $a = 5 or $b
+    |\\\((?=\w\\\)|[^\\\n]{0,200}?(?:\\[a-zA-Z]|[\^_=+<>]))[^\n]{1,200}?\\\)
+    |\\\[(?=[^\\\n]{0,200}?(?:\\[a-zA-Z]|[\^_=+<>]))[^\n]{1,200}?\\\]
+    |(?<![\w$])(?<dollars>\${1,2})(?=[^\s$])(?=[^$\n]{0,200}[\\^_=])[^$\n]{1,200}(?<!\s)\g<dollars>(?![\w$])
     |\$t?\([^()\n]{1,80}\)|\$(?:1|[2-9](?<=\$1\b.{0,200}))(?!\w|[.,]\d|\s?[MmBb]illi)
     |\[\[[^\[\]\n]{1,200}\]\]
     # %NAME% %% %(x)s %-5.2f %1 %#@x@; not "100% sure"
@@ -110,6 +114,8 @@ _DELIMITED = regex.compile(
         |(?!MON|TUE|WED|THU|FRI|SAT|SUN|THE|AND|FOR|UND|VON|BIS)[A-Z]{3}
             (?=\ \d{1,3}(?::\d\d|\ ?[-–:]\ ?\d{1,3})(?!\d))
         |(?<=\d\ ?[-–:]\ ?\d{1,3}\ )(?!BCE)[A-Z]{3})(?![\p{Latin}\d_\#%-])
+    # Müller et al.
+    |(?<![\p{L}\d])\p{Lu}[\p{L}'’-]{1,40}+,?\ et\ al\.
     # German streets with a number: Schillerstr. 7a, Karl-Marx-Allee 5, Lange Straße 12-14
     |(?<![\p{L}\d_-])(?!(?:Bundes|Land|Schnell)str|(?:D[ei]|Dies|Ein|Jed|Kein)e?r?\ )
         \p{Lu}[\p{L}-]{1,40}?

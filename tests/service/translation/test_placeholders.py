@@ -136,6 +136,10 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("415 ppm, 25 bps, 30 fps, 300 dpi, 1 mol, 5 pm", ["ppm", "bps", "fps", "dpi", "mol"]),
         ("30x40 cm, 10×15 cm, ax40 cm, 100x100px", ["cm", "cm", "100x100px"]),
         ("2 l, 1.5 L, size L", ["l", "L"]),
+        (r"Let \(x \in R\), \(n\), \[a = b\]", [r"\(x \in R\)", r"\(n\)", r"\[a = b\]"]),
+        (r"$x^2 > y$ and $$\int_0 x dx$$, $5 or $6", ["$x^2 > y$", r"$$\int_0 x dx$$"]),
+        (r"\[Note\] That \(or this\) is $a = 5 or $b", [r"\[", r"\]", "$a", "$b"]),
+        ("(Müller et al., 2019), by Cook et al. in 5", ["Müller et al.", "Cook et al."]),
         (
             "48°51'N 2°21.5′E, 48° 51' 24\" N, 5° 3'",
             ["48°51'N", "2°21.5′E", "48° 51' 24\" N", "5° 3'"],
