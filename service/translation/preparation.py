@@ -49,6 +49,7 @@ from service.translation.sentence.capitals import in_sentence_case, is_in_capita
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.emphasis import is_acronym
 from service.translation.sentence.entering import Entrance, Entry
+from service.translation.sentence.named import may_name
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.ordinals import enter_ordinals
 from service.translation.sentence.parsed_text import FlowCutter, Item, ParsedText, Sentence
@@ -183,6 +184,7 @@ class Preparation:
         if not (is_usual or self._is_bare_sentence(text)):
             return None
         has_stage = not is_usual and has_odd_words(text, source)
+        has_stage = has_stage or (source == "de" and may_name(text))
         if has_stage or (source == "de" and enter_umlauts(text, self.tokenizer, "de")):
             return Sentence(text) if self._fits_with_stages(text) else None
         if len(self._encoder.ids(text)) > self._limits.max_source_tokens:

@@ -30,6 +30,7 @@ from service.translation.sentence.latin import (
     torn_acronyms,
     torn_latin,
 )
+from service.translation.sentence.named import find_named
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.numbers.bare_amounts import MEASURE
 from service.translation.sentence.parsed_text import Sentence
@@ -134,8 +135,9 @@ class SecondTranslation:
             yield one._replace(new=new)
 
     def _latin(self, sentence: Sentence, target: str) -> Iterator[Replacement]:
-        """The words that the translation keeps, and those that it tore."""
+        """The words that the translation keeps, and those that it tore, and names."""
         text, pair = sentence.text, (self._work.source, self._work.target)
+        yield from find_named(text, *pair)
         found = [*find_latin(text)] if keeps_latin(*pair) else lost_codes(text, target)
         if tears_latin(*pair):
             found += torn_latin(text, target)

@@ -32,6 +32,7 @@ from service.translation.sentence.gendered import enter_gendered
 from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spaces
 from service.translation.sentence.labels import enter_labels
 from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin, may_tear
+from service.translation.sentence.named import find_named
 from service.translation.sentence.notation import Notation, enter_notation
 from service.translation.sentence.numbers.days_of_month import find_days_of_month
 from service.translation.sentence.numbers.eras import find_english_eras
@@ -59,6 +60,15 @@ if TYPE_CHECKING:
 
 LastStage = Emphasis | CapitalWord | Slashes | Spelled | Notation | RareCapitals | Script
 """What `Entrance.last_stages` gives."""
+
+_CARRIED = (
+    find_kitchen_units,
+    find_legal_sentences,
+    find_days_of_month,
+    find_english_eras,
+    find_named,
+)
+"""What finds those parts that the target writes otherwise and the model carries."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -173,12 +183,11 @@ class Entrance:
         return Entry(source, text, stages, is_title_again)
 
     def units(self, text: str) -> Sequence[Replacement]:
-        """The units that the target has other signs for, sentences of laws, days of a month without
-        a name, years of an era and short names of days, if the model carries them."""
+        """What the target writes otherwise and the model carries: units, names behind titles,
+        sentences of laws, days of a month without a name, years of an era, short names of days."""
         if not self.has_reserved:
             return []
-        finders = find_kitchen_units, find_legal_sentences, find_days_of_month, find_english_eras
-        found = [one for find in finders for one in find(text, *self._pair)]
+        found = [one for find in _CARRIED for one in find(text, *self._pair)]
         found += (Replacement(*one[:3]) for one in find_short_days(text, *self._pair))
         if self._work.is_traditional:
             return [unit._replace(new=to_traditional(unit.new)) for unit in found]
