@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
+from model.text.spans import disjoint
 from service.translation.sentence.replaced import Replacement
 
 _TITLES = {"H": "Mr", "F": "Ms"}
@@ -20,29 +21,43 @@ _OFFICE = (
     r"|professor|doktor|kolleg|nachbar|ober(?:st)?\b|lehrer|pfarrer|pastor|bischof|general|gott\b)"
 )
 """What is no name behind the title."""
+_NAME = r"\p{Lu}\p{Ll}++(?:-\p{Lu}\p{Ll}++)*+"
 _NAMED = regex.compile(
     rf"""(?:(?:^|(?<=,\s))(?P<dear>[Ss]ehr\sgeehrter?|[Ll]ieber?)\s)?
     (?<!\b(?:{_DETERMINER}|Mann\s(?:und|oder))\s)\b
     (?P<both>Herrn?\sund\s(?=Frau))?(?P<title>Herrn?|Frau|(?:Hrn?|Fr)\.)\s
     (?P<name>(?P<degrees>(?:(?:Prof|Dr)\.\s(?:(?:med|phil|jur)\.\s|h\.\s?c\.\s)?)*+)(?!{_OFFICE})
-        (?:(?:von|van|zu|de)\s(?:de[mnr]\s)?)?\p{{Lu}}\p{{Ll}}++(?:-\p{{Lu}}\p{{Ll}}++)*+)
+        (?:(?:von|van|zu|de)\s(?:de[mnr]\s)?)?{_NAME}(?:\s{_NAME}(?=[,;()]|$))?)
     (?![\p{{L}}\p{{N}}_/]|[-*:]\p{{L}}|\s\d)""",
     regex.X,
 )
 
+_DEAR = regex.compile(
+    r"^(?:Sehr\sgeehrte[rs]?(?=\s\p{L})|Liebe[rs]?(?=\s\p{Lu}\p{Ll}[^.,;:!?]{0,40}[,!]$))"
+)
+"""A greeting of others."""
+
 
 def may_name(text: str) -> bool:
-    """Whether a German text may have such names."""
-    return "Herr" in text or "Frau" in text
+    """Whether a German text may have such names, or begin with a greeting."""
+    return "Herr" in text or "Frau" in text or text.startswith(("Sehr geehrte", "Liebe"))
 
 
 def find_named(text: str, source: str, target: str) -> Iterator[Replacement]:
-    """The names with their titles, and the greeting before them."""
+    """The names with their titles, and greetings."""
     if (source, target) == ("de", "en"):
-        for found in _NAMED.finditer(text):
-            both = "Mr and " if found["both"] else ""
-            title = "" if found["degrees"] else f"{_TITLES[found['title'][0]]} "
-            yield Replacement(*found.span(), f"{_dear(found)}{both}{title}{found['name']}")
+        yield from disjoint([*_named(text), *_greetings(text)])
+
+
+def _greetings(text: str) -> Iterator[Replacement]:
+    yield from (Replacement(*found.span(), "Dear") for found in _DEAR.finditer(text))
+
+
+def _named(text: str) -> Iterator[Replacement]:
+    for found in _NAMED.finditer(text):
+        title = "Mr and Mrs" if found["both"] else _TITLES[found["title"][0]]
+        title = "" if found["degrees"] else f"{title} "
+        yield Replacement(*found.span(), f"{_dear(found)}{title}{found['name']}")
 
 
 def _dear(found: regex.Match[str]) -> str:
