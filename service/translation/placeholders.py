@@ -114,8 +114,10 @@ _DELIMITED = regex.compile(
         |(?!MON|TUE|WED|THU|FRI|SAT|SUN|THE|AND|FOR|UND|VON|BIS)[A-Z]{3}
             (?=\ \d{1,3}(?::\d\d|\ ?[-–:]\ ?\d{1,3})(?!\d))
         |(?<=\d\ ?[-–:]\ ?\d{1,3}\ )(?!BCE)[A-Z]{3})(?![\p{Latin}\d_\#%-])
-    # Müller et al.
+    # Müller et al., file numbers of courts: VI ZR 123/18, 4 StR 12/21, B 12 KR 5/20 R
     |(?<![\p{L}\d])\p{Lu}[\p{L}'’-]{1,40}+,?\ et\ al\.
+    |(?<![\p{L}\p{N}_.,/-])(?P<court>[A-Z]\ )?(?:[IVX]{1,5}|\d{1,2})\ [A-Z][A-Za-z]{0,3}
+        \ \d{1,5}/\d\d(?(court)(?:\ [A-Z])?)(?![\p{L}\p{N}_/])
     # German streets with a number: Schillerstr. 7a, Karl-Marx-Allee 5, Lange Straße 12-14
     |(?<![\p{L}\d_-])(?!(?:Bundes|Land|Schnell)str|(?:D[ei]|Dies|Ein|Jed|Kein)e?r?\ )
         \p{Lu}[\p{L}-]{1,40}?

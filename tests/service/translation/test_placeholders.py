@@ -139,6 +139,10 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         (r"Let \(x \in R\), \(n\), \[a = b\]", [r"\(x \in R\)", r"\(n\)", r"\[a = b\]"]),
         (r"$x^2 > y$ and $$\int_0 x dx$$, $5 or $6", ["$x^2 > y$", r"$$\int_0 x dx$$"]),
         (r"\[Note\] That \(or this\) is $a = 5 or $b", [r"\[", r"\]", "$a", "$b"]),
+        (
+            "BGH, VI ZR 123/18, (4 StR 12/21) und B 12 KR 5/20 R, I Am 5/20, am 5 B 1/2",
+            ["VI ZR 123/18", "4 StR 12/21", "B 12 KR 5/20 R", "I Am 5/20"],
+        ),
         ("(Müller et al., 2019), by Cook et al. in 5", ["Müller et al.", "Cook et al."]),
         (
             "48°51'N 2°21.5′E, 48° 51' 24\" N, 5° 3'",
