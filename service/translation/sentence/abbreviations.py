@@ -181,6 +181,7 @@ _WORDS = {
         "appt.": "appointment",
         "avg.": "average",
         "bn.": "billion",
+        r"ca?(?=\.\s\d{3}).": "around",
         "cf.": "compare",
         r"ch(?=\.\s\d).": "chapter",
         "dept.": "department",

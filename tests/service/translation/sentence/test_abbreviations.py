@@ -54,6 +54,7 @@ def entered(text: str, language: str) -> str | None:
         ("de", "Abb. 3, d. h. sie, d. h., er, d.h. wir", "Bild 3, d.h. sie, d.h., er, d.h. wir"),
         ("en", "I.e., i.e. in 221 B.C., a.k.a. Bo", "That is, i.e. in 221 BC, also known as Bo"),
         ("en", "(i.e. the house)", "(that is the house)"),
+        ("en", "ca. 500 BC or c. 1850, (c. 5 of us)", "around 500 BC or around 1850, (c. 5 of us)"),
         ("de", "So.", None),
         (
             "de",
