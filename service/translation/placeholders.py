@@ -118,6 +118,9 @@ _DELIMITED = regex.compile(
     |(?<![\p{L}\d])\p{Lu}[\p{L}'’-]{1,40}+,?\ et\ al\.
     |(?<![\p{L}\p{N}_.,/-])(?P<court>[A-Z]\ )?(?:[IVX]{1,5}|\d{1,2})\ [A-Z][A-Za-z]{0,3}
         \ \d{1,5}/\d\d(?(court)(?:\ [A-Z])?)(?![\p{L}\p{N}_/])
+    # licence plates: B-MW 300E, AB12 CDE
+    |(?<![\p{L}\p{N}_-])(?:[A-ZÄÖÜ]{1,3}-[A-Z]{1,2}\ \d{1,4}[EH]?|[A-Z]{2}\d\d\ [A-Z]{3})
+        (?![\p{L}\p{N}_-])
     # German streets with a number: Schillerstr. 7a, Karl-Marx-Allee 5, Lange Straße 12-14
     |(?<![\p{L}\d_-])(?!(?:Bundes|Land|Schnell)str|(?:D[ei]|Dies|Ein|Jed|Kein)e?r?\ )
         \p{Lu}[\p{L}-]{1,40}?
@@ -176,7 +179,7 @@ _CODE = regex.compile(
     |^(?:~|\.{1,2})?//?[\p{L}\d_.@-]{2}|\w/[\w.+~-]++/[\w.+~-]++/[\w.]|\w/[\w.-]++:\d|://\S
     |\*\*/|\p{L}:\d{2}
     # names and numbers with dots: a.b .a a3.1 1.2.3 127.0.0.1; not 24.12.2024 or 1.000.000
-    |(?:[\w\ufffc]{2}|[*?)])\.\p{Ll}|^\.\p{Ll}\w|\p{L}\d+\.\d
+    |(?:[\w\ufffc]{2}|[*?)])\.\p{Ll}|^\.(?:\p{Ll}\w|[A-Z]{2,}$)|\p{L}\d+\.\d|^[A-Z]{2,5}\.(?:[A-Z]{2}|[B-HJ-Z])$
     |^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.|\b)){4}
     |^(?!(?:\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,3}(?:\.\d{3})+)(?![\d.]|-\p{L}))\d+\.\d+\.\d
     # groups: yyyy-MM-dd a:b:c:d 1a-2b-3c AB12-CD34-EF56 978-3-16-148410-0
@@ -185,7 +188,7 @@ _CODE = regex.compile(
     # letters among digits, and capitals within: 1a2b3c 3x4x5 0x1f X209 B-209 a1bC getName aHump
     # a.GetName
     |(?<![A-Za-z\d])(?=[A-Za-z\d]{6})[A-Za-z\d]*?(?:\d[A-Za-z]++\d|[A-Za-z]\d++[A-Za-z])
-    |^\d{1,5}(?:[x×]\d{1,5}){2,3}(?![.,]?\d)|^0x[\da-f]|[A-Za-z]\d{3}|[A-Z]-\d{3}|^[A-Z]{3}-[A-Z]$|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
+    |^\d{1,5}(?:[x×]\d{1,5}){2,3}(?![.,]?\d)|^0x[\da-f]|^[-+−±]?\d+(?:[.,]\d+)?[eE][-+−]?\d+$|^[a-z]\d-\d{3}|[A-Za-z]\d{3}|[A-Z]-\d{3}|^[A-Z]{3}-[A-Z]$|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
     |^(?=\D*\d).*[a-z][A-Z]|[a-z][A-Z]+[a-z]+[A-Z]
     |^(?:[a-z]{2,}|[A-Z][a-z]{2,}(?!Inn))[A-Z][a-z]|[a-z]\.[A-Z][a-z]++[A-Z]|^[A-Za-z]{1,2}\*{2,}[A-Za-z]++$
     |^(?:"""
@@ -194,10 +197,17 @@ _CODE = regex.compile(
     regex.V1 | regex.X,
 )
 """The features of a token of code."""
+_COMPARED = regex.compile(
+    r"(?<![^\s(\[,;])\p{L} [<>≤≥=](?:(?= [-−]?[\d.]|0?\.\d)| \p{L}(?![\p{L}'’]))"
+)
+"""The sign between two single letters, or before a number: a > b, p < 0.05."""
 _COMPOUND = regex.compile(r"-\p{Lu}\p{Ll}{2,}+")
 """A word that German adds to a name: do_it-Aufruf."""
 _HINT = re.compile(r"[#%&§*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]")
-_HINT_IN_WORDS = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{5}|[A-Z][a-rt-z]\b)|[.:][a-z]|\(\)")
+_HINT_IN_WORDS = re.compile(
+    r"[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{5}|[A-Z][a-rt-z]\b)"
+    r"|[.:](?:[a-z]|(?<=\s.)[A-Z]{2}|(?<=[A-Z]{2}.)[A-Z])|\(\)"
+)
 """The signs of a text with strings to keep. They are two, because a set of characters alone is
 searched ten times as fast."""
 _WORD = r"[^\W\d_]?[a-z\u00df-\u00ff]*"
@@ -291,6 +301,7 @@ def _by_rules(text: str) -> Iterator[Span]:
         yield from _tokens(masked)
         yield from (_with_marks(_with_unit(span, text), text) for span in delimited)
         yield from _blocks(text)
+        yield from (Span(*match.span()) for match in _COMPARED.finditer(text))
         yield from find_addresses(text)
     if "\n" in text and (signers := [*find_signers(text)]):
         yield from signers
