@@ -50,10 +50,12 @@ _CAPITALS = regex.compile(
 _RARE = 4.5
 """The logarithm of the frequency of a word above which capitals emphasise it."""
 _HEAD = regex.compile(r"\p{Latin}*\p{Ll}\Z")
-_MAYBE_CODE = re.compile("[A-Za-z\u00c0-\u024f][0-9]|[A-Z] [0-9]")
+_MAYBE_CODE = re.compile("[A-Za-z\u00c0-\u024f][0-9]|[A-Z] [0-9]|[0-9][A-Z]")
 _CODE = regex.compile(
     r"(?<![\p{L}\p{N}_.'’/-])(?:\p{Latin}{1,8}[0-9]{1,5}\p{Latin}{0,2}"
-    r"|(?!AD )\p{Lu}{2,3} (?!(?:1[0-9]|20)\d\d)[0-9]{3,5})(?![\p{L}\p{N}_'’/-]|[.,]\w)"
+    r"|(?<![$€£¥] )[1-9](?![BM])\p{Lu}"
+    r"|(?!AD )\p{Lu}{2,3} (?!(?:1[0-9]|20)\d\d)[0-9]{3,5}|(?:\p{Lu}{2,3} ){2,3}[0-9]{3,5})"
+    r"(?![\p{L}\p{N}_'’/-]|[.,]\w)"
 )
 
 
