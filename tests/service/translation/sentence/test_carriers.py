@@ -268,6 +268,7 @@ def test_the_sign_of_a_range_with_one_scale_is_left_to_its_rule() -> None:
         ("Dvořák’s friend Søren lives in Łódź.", ["Dvořák", "Søren", "Łódź"]),
         ("Dvor\u030ca\u0301k is here", ["Dvor\u030ca\u0301k"]),
         ("8 km² of CO₂", ["km²", "CO₂"]),
+        ("¹⁴C, ²³⁵U or ⁵x and TNF-β-Test", ["¹⁴C", "²³⁵U", "⁵", "TNF-β"]),
         ("Привет, как дела?\nSay привет now!\nПока", ["привет"]),
         ("My friend 李明 read 《红楼梦》 in 北京.", ["李明", "《红楼梦》", "北京"]),
         *((text, []) for text in ORDINARY),
