@@ -52,7 +52,7 @@ _WORDS = {
         r"Anm\.\s?d\.\s?Red.": "Anmerkung der Redaktion",
         "Anm.": "Anmerkung",
         "Apr.": "April",
-        r"Art(?=\.\s\d).": "Artikel",
+        r"Art(?=\.\s?\d).": "Artikel",
         "Aufl.": "Auflage",
         "Aug.": "August",
         "Bd.": "Band",
@@ -168,7 +168,7 @@ _WORDS = {
         "Aug.": "August",
         "B.C.": "BC",
         "Dec.": "December",
-        r"Eqs?(?=\.\s\d).": "equation",
+        r"Eqs?(?=\.\s?\d).": "equation",
         "Feb.": "February",
         "Jan.": "January",
         r"Mar(?=\.\s\d).": "March",
@@ -183,14 +183,14 @@ _WORDS = {
         "bn.": "billion",
         r"ca?(?=\.\s\d{3}).": "around",
         "cf.": "compare",
-        r"ch(?=\.\s\d).": "chapter",
+        r"ch(?=\.\s?\d).": "chapter",
         "dept.": "department",
         "e.g.": "for example",
         "et al.": "and others",
         "excl.": "without",
         r"ext(?=\.\s\d).": "extension",
-        r"fig(?=\.\s\d).": "figure",
-        r"figs(?=\.\s\d).": "figures",
+        r"fig(?=\.\s?\d).": "figure",
+        r"figs(?=\.\s?\d).": "figures",
         "govt.": "government",
         "hrs.": "hours",
         r"i\.\s?e(?<=^\W{0,2}[iI]\.\s?e).": "that is",
@@ -203,18 +203,18 @@ _WORDS = {
         "mn.": "million",
         rf"no(?<!{_ANSWERS}no)(?=\.:?\s?[\d⟦]).": "number",
         r"nos(?=\.\s?\d).": "numbers",
-        r"p(?=\.\s\d).": "page",
+        r"p(?=\.\s?\d).": "page",
         "pcs.": "pieces",
         "p.a.": "per year",
         "pct.": "percent",
         "pkgs?.": "packages",
         r"pts(?<=\d\s?pts).": "points",
-        r"pp(?=\.\s\d).": "pages",
+        r"pp(?=\.\s?\d).": "pages",
         "qty.": "quantity",
-        r"sec(?=\.\s\d).": "section",
+        r"sec(?=\.\s?\d).": "section",
         "secs.": "seconds",
         "temp.": "temperature",
-        r"vol(?=\.\s\d).": "volume",
+        r"vol(?=\.\s?\d).": "volume",
         "wks.": "weeks",
         "yds.": "yards",
         "yrs.": "years",
@@ -235,6 +235,8 @@ _NO_CENTS = regex.compile(
     r"(?<![\d.,'’]|(?<!\d)-)(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
 )
 """1.299,- € or CHF 5.–."""
+_TIGHT = regex.compile(r"(?<=(?<![\p{L}\d.,])\d{1,2})\.(?=\p{Lu}\p{Ll}{2})")
+"""The point of a German ordinal without a space, as in 3.Mai and 1.Platz."""
 _WITHS = {"w/o": "without", "w/": "with"}
 _WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
 _MONTHS = {"Jänner": "Januar", "Feber": "Februar"}
@@ -269,7 +271,9 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
             word = _word(one, language)
             same = own.get(word) or own.get(word[0].lower() + word[1:])
             if (same or word) != one.group():
-                (numbers if same else found).append(Replacement(*one.span(), same or word))
+                space = " " if text[one.end() : one.end() + 1].isdigit() else ""
+                new = Replacement(*one.span(), f"{same or word}{space}")
+                (numbers if same else found).append(new)
         if target == "zh":
             numbers += _points(text, found)
     if not (found or numbers):
@@ -292,6 +296,7 @@ def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:
     if language == "de":
         yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
         yield from (Replacement(*one.span(), _MONTHS[one.group()]) for one in _MONTH.finditer(text))
+        yield from (Replacement(*one.span(), ". ") for one in _TIGHT.finditer(text))
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
     if (language, target) == ("en", "de"):
         yield from (Replacement(*one.span(), " — ") for one in _DASH.finditer(text))

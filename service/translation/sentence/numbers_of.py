@@ -10,8 +10,11 @@ from service.translation.sentence.replaced import Replacement
 
 LETTERS = r"\p{L}\p{M}\p{N}"
 _AFTER = r"(?=[\s,;:!?…)\]/]|$)"
-POINT = rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;)\]])|(?=\.\W*+$))"
-"""The point of an abbreviation, without one that also ends the sentence."""
+POINT = (
+    rf"(?:\.(?=\W*+\w){_AFTER}|\.(?=[,:;)\]])|(?=\.\W*+$)"
+    r"|\.(?=\d)(?<!\b[Mm](?:ax|in)\.))"
+)
+"""The point of an abbreviation, without one that also ends the sentence; Max.5 may be a name."""
 _NUMBERS_OF = {
     "Art": "Artikel",
     "Auftr": "Auftrags",
@@ -37,4 +40,6 @@ def find_numbers_of(text: str) -> Iterator[Replacement]:
     """The abbreviations, with whole words for them."""
     for found in _NUMBER_OF.finditer(text):
         what = found["what"] or _NUMBERS_OF[found["short"]]
-        yield Replacement(*found.span(), f"{what}-Nummer" if what.isupper() else f"{what}nummer")
+        space = " " if text[found.end() : found.end() + 1].isdigit() else ""
+        number = f"-Nummer{space}" if what.isupper() else f"nummer{space}"
+        yield Replacement(*found.span(), f"{what}{number}")

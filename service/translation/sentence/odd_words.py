@@ -18,6 +18,7 @@ _LATIN = re.compile(
     r"|[a-z]\.?:?\s(?:geschlossen|zu|Ruhetag)\b)"
     r"|(?:(?<=[\d⟧]\s\w\w\.)|(?<=[\d⟧]\s\w{3}\.)|(?<=[\d⟧]\s\w{4}\.)|(?<=[\d⟧]\s\w\.\w\.))\Z"
     rf"|{_JOINED}|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
+    rf"|(?<=[A-Za-z]\.\d)|(?<=\d\.[{_CAPITAL}])"
     r"|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"
     r"|(?<=[\d⟧]) (?:out )?of [\d⟦]|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
     r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"

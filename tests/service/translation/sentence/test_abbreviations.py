@@ -58,6 +58,12 @@ def entered(text: str, language: str) -> str | None:
         ("de", "So.", None),
         (
             "de",
+            "Nr.5, Bd.3, S.45, Hausnr.7, am 3.Mai, 1.5.24",
+            "Nummer 5, Band 3, Seite 45, Hausnummer 7, am 3. Mai, 1.5.24",
+        ),
+        ("en", "No.5, pp.12-15, approx.5", "Number 5, pages 12-15, approximately 5"),
+        (
+            "de",
             "Bj. 1998, i. V. m. § 3, tgl. geschl.",
             "Baujahr 1998, in Verbindung mit § 3, täglich geschlossen.",
         ),
