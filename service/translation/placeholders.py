@@ -198,9 +198,11 @@ _CODE = regex.compile(
 )
 """The features of a token of code."""
 _COMPARED = regex.compile(
-    r"(?<![^\s(\[,;])\p{L} [<>≤≥=](?:(?= [-−]?[\d.]|0?\.\d)| \p{L}(?![\p{L}'’]))"
+    r"(?<![^\s(\[,;])\p{L}(?: [-+*/×−] \p{L})*+ (?:[<>!=]=|[<>≤≥≠≈=])"
+    r"(?: [-−]?\d++(?![.,]?\d|\p{L})|(?= [-−]?[\d.]|0?\.\d)"
+    r"| \p{L}(?![\p{L}'’])(?: [-+*/×−] \p{L}(?![\p{L}'’]))*+)"
 )
-"""The sign between two single letters, or before a number: a > b, p < 0.05."""
+"""What compares single letters: a > b, n = 24, and the p < of p < 0.05."""
 _COMPOUND = regex.compile(r"-\p{Lu}\p{Ll}{2,}+")
 """A word that German adds to a name: do_it-Aufruf."""
 _HINT = re.compile(r"[#%&§*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]")

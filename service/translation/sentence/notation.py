@@ -15,7 +15,7 @@ from service.translation.sentence.stages import Draft
 
 _NUMBER = regex.compile(
     r"(?<![\p{L}\d.,:/_#]|[\p{L}\d]-|\p{L}\(-?|v\.|(?i:version )-?)(?P<before>(?<=[$€£¥±×−]\s?|⟧"
-    r"|(?<![<>=!~]\s?)=\s?|(?<![\p{L}+])\+\s?)|(?<=[<>≤≥]\s?)(?=0\.\d))?"
+    r"|(?<![<>=!~]\s?)=\s?|(?<![\p{L}+])\+\s?)|(?<=[<>≤≥⟧]\s?)(?=0\.\d))?"
     r"(?P<number>\d{1,9}(?:[.,]\d{1,9}){1,4})"
     r"(?![\p{L}\d_:'′]|/(?(before)(?!\p{L}))|[.,-]\d|-(?i:bis|di|tri|tetra|meth|eth|epoxy))"
     r"(?P<after>\s?[%‰°€$£¥±×]|(?<!\p{Lu}\p{L}+ [\d.]++)\s?⟦"
