@@ -45,6 +45,7 @@ from service.translation.markup.page import take_apart, visible_text
 from service.translation.placeholders import KeptStrings, find_kept, has_kept
 from service.translation.prefixes import Prefixes
 from service.translation.second_translation import SecondTranslation
+from service.translation.sentence.abbreviations import LONE
 from service.translation.sentence.capitals import in_sentence_case, is_in_capitals
 from service.translation.sentence.carriers import most_carriers
 from service.translation.sentence.emphasis import is_acronym
@@ -72,11 +73,13 @@ _WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
 _CLOSED_DAY = "(?:[DFMS][aior] (?:geschlossen|Ruhetag|zu)|[FMSTW][a-z]{2,4} [Cc]losed)\\b"
 _COMMA = r"(?<!\bMon|\bTue|\bWed|\bThu|\bFri|\bSat|\bSun)(?<!\b[DM][io]|\bFr|\bS[ao]),"
 """Behind no short name of a day."""
-USUAL = re.compile(rf"(?!{_CLOSED_DAY}|\w{{1,9}}\.\Z){_WORD}(?:(?: |{_COMMA} ){_WORD})*+[.!?]?")
+USUAL = re.compile(
+    rf"(?!{_CLOSED_DAY}|(?=\w+\.\Z)(?:{LONE})\.){_WORD}(?:(?: |{_COMMA} ){_WORD})*+[.!?]?"
+)
 _USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、)[一-鿿]++(?:[，、][一-鿿]++)*+[。！？]?")
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
-one at the end, but for a word with a point, which may be an abbreviation. For them, one look
-answers what `_is_bare_sentence` asks."""
+one at the end, but for an abbreviation alone. For them, one look answers what `_is_bare_sentence`
+asks."""
 
 
 class Preparation:

@@ -20,6 +20,7 @@ from service.translation.sentence.numbers.chinese_units import find_chinese_unit
 from service.translation.sentence.numbers.counted import find_counted
 from service.translation.sentence.numbers.durations import find_durations
 from service.translation.sentence.numbers.eras import find_eras
+from service.translation.sentence.numbers.german_marks import find_german_marks
 from service.translation.sentence.numbers.hours import find_hours
 from service.translation.sentence.numbers.kitchen_units import find_kitchen_units
 from service.translation.sentence.numbers.legal_sentences import find_legal_sentences
@@ -231,17 +232,8 @@ _OWN = {
     ("en", "de"): {"number": "Nr.", "that is": "d.h.", "US": "US"},
 }
 """By pair, what the target writes for some of these words: networks make Zahl 5 of number 5."""
-_NO_CENTS = regex.compile(
-    r"(?<![\d.,'’]|(?<!\d)-)(?P<euros>\d++(?:[.'’]\d{3})*+)(?:,[-–—]|\.[–—])[-–—]?(?![\p{L}\d])"
-)
-"""1.299,- € or CHF 5.–."""
-_TIGHT = regex.compile(r"(?<=(?<![\p{L}\d.,])\d{1,2})\.(?=\p{Lu}\p{Ll}{2})")
-"""The point of a German ordinal without a space, as in 3.Mai and 1.Platz."""
 _WITHS = {"w/o": "without", "w/": "with"}
 _WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
-_MONTHS = {"Jänner": "Januar", "Feber": "Februar"}
-_MONTH = regex.compile(r"\b(?:Jänner|Feber)\b")
-"""Of Austria."""
 _DASH = regex.compile(r"(?<=\p{L}{2})—(?=\p{L})")
 _POINT_WITHIN = regex.compile(r"(?<=(?<!\p{L})(?:\p{L}{2,4}|⟦\d\d?⟧))\.(?=,?\s[\p{Ll}\d⟦])")
 """That of an abbreviation: networks write 。 for it in Chinese."""
@@ -294,9 +286,7 @@ def _numbers(text: str, language: str, target: str) -> Iterator[Replacement]:
     for start, end, francs, number in find_swiss_amounts(text, language):
         yield Replacement(start, end, f"{francs}{number}")
     if language == "de":
-        yield from (Replacement(*one.span(), one["euros"]) for one in _NO_CENTS.finditer(text))
-        yield from (Replacement(*one.span(), _MONTHS[one.group()]) for one in _MONTH.finditer(text))
-        yield from (Replacement(*one.span(), ". ") for one in _TIGHT.finditer(text))
+        yield from find_german_marks(text)
     yield from (Replacement(*hour[:3]) for hour in find_hours(text, language))
     if (language, target) == ("en", "de"):
         yield from (Replacement(*one.span(), " — ") for one in _DASH.finditer(text))
@@ -332,3 +322,12 @@ def _word(match: regex.Match[str], language: str) -> str:
     abbreviation, word = list(_WORDS[language].items())[match.lastindex - 1]
     is_capital = abbreviation[0].islower() and match.group()[0].isupper()
     return word[0].upper() + word[1:] if is_capital else word
+
+
+LONE = "|".join(
+    [
+        *(one for one in DAYS["de"] if one != "So"),
+        *(_pattern(one) for words in _WORDS.values() for one in words if one[:-1].isalpha()),
+    ]
+)
+"""The pattern of those that are one word, without their points."""

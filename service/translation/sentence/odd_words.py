@@ -6,7 +6,10 @@ from __future__ import annotations
 import re
 
 from service.translation.checks.spelled_out import has_spoken_numbers
+from service.translation.sentence.abbreviations import LONE
 
+_ALONE = re.compile(rf"(?:{LONE})\.|\w+[^\w\s]\S*\.")
+"""An abbreviation that is all of a text, as Std. and z.B."""
 _CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
 _JOINED = rf"(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]"
 """Words that a sign joins."""
@@ -56,7 +59,7 @@ _CHINESE = re.compile(
 def has_odd_words(text: str, language: str) -> bool:
     """Whether there may be words in capitals, joined ones, abbreviations, days, or numbers that go
     in otherwise."""
-    is_word = text.endswith(".") and " " not in text
+    is_word = text.endswith(".") and " " not in text and _ALONE.fullmatch(text) is not None
     has_some = is_word or "/" in text or ". " in text or has_spoken_numbers(text, language)
     pattern = _CHINESE if language == "zh" else _LATIN
     return has_some or pattern.search(text) is not None
