@@ -346,7 +346,6 @@ def _num_faults(
         return KEPT_LOST
     num_faults = 2 * len(draft.lost)
     if sentence.kept:
-        num_faults += _HAS_WORD.search(sentence.text) is not None and not has_letters(draft.text)
         num_faults += max(0, _num_joined(draft.text) - _num_joined(sentence.text))
         num_faults += num_parted(sentence, draft) + num_named(sentence, draft)
     if has_latin:
