@@ -3,14 +3,21 @@ requests are written here as their sources send them."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.http.apis import opus_cat as api
+from service.translation.alignment import AlignmentLink
 
 FORM = "application/x-www-form-urlencoded"
 OPUS_CAT = ("/MTRestService/", "/MtRestService/")
@@ -144,6 +151,45 @@ def tagged(source: Sequence[str], found: Mapping[str, Any]) -> str:
         placed.get(index, "") + (translated[index] if index < len(translated) else "")
         for index in range(len(translated) + 1)
     ).replace("▁", " ")
+
+
+WORDS = st.lists(st.sampled_from(["a", "bb", "ü"]), min_size=1, max_size=4)
+PLACES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=4)
+
+
+@given(st.lists(st.tuples(WORDS, WORDS, PLACES), min_size=1, max_size=3), st.booleans())
+def test_linked_words_begin_pieces_that_are_linked(
+    made: list[tuple[list[str], list[str], list[tuple[int, int]]]], lacks_source: bool
+) -> None:
+    """Of sentences before one that is not found, as behind a pivot language."""
+    sentences, linked, source, target = list[Any](), set[tuple[int, int]](), "", ""
+    for own, other, places in made:
+        texts = " ".join(own), "  ".join(other)
+        starts, ends = ([m.start() for m in re.finditer(r"\S+", text)] for text in texts)
+        links = [(starts[a % len(starts)], ends[b % len(ends)]) for a, b in places]
+        sentences.append(aligned(*texts, links))
+        linked |= {(len(source) + a, len(target) + b) for a, b in links}
+        source, target = f"{source}{texts[0]} ", f"{target}{texts[1]} "
+    sentences.append(aligned("?" * lacks_source, "?" * (not lacks_source), [(0, 0)]))
+    found = api._alignment(source, SimpleNamespace(text=target, sentences=sentences))
+    check_alignment(source, {**found, "translation": target})
+    sides = found["SegmentedSourceSentence"], found["SegmentedTranslation"]
+    assert not any(piece.endswith("▁") for pieces in sides for piece in pieces[:-1])
+    words = [*map(word_starts, sides)]
+    pairs = {(words[0].index(a), words[1].index(b)) for a, b in linked} or {(0, 0)}
+    assert found["AlignmentString"] == " ".join(f"{a}-{b}" for a, b in sorted(pairs))
+
+
+def word_starts(pieces: Sequence[str]) -> list[int]:
+    """Where the first word of each piece begins in the text."""
+    ends = itertools.accumulate(map(len, pieces))
+    return [end - len(piece.lstrip("▁")) for end, piece in zip(ends, pieces, strict=True)]
+
+
+def aligned(source: str, target: str, links: Sequence[tuple[int, int]]) -> Any:
+    """A sentence of a result."""
+    alignment = [AlignmentLink(a, a + 1, b, b + 1, 1.0) for a, b in links]
+    return SimpleNamespace(source=source, target=target, alignment=alignment)
 
 
 def test_a_plugin_can_put_the_tags_of_its_segment_back(client: TestClient) -> None:
