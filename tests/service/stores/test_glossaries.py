@@ -133,6 +133,23 @@ def test_a_change_of_several_dictionaries_is_stored_whole_or_not_at_all(
     assert store.all_dictionaries(EVERYBODY) == [[made]]
 
 
+@pytest.mark.parametrize("wrong", [GlossaryEntry(" ", "a"), GlossaryEntry("a", "x" * 10_000)])
+def test_no_way_of_writing_stores_a_term_that_no_request_may_have(
+    store: GlossaryStore, wrong: GlossaryEntry
+) -> None:
+    pair, entries = ("en", "de"), [*ENTRIES, wrong]
+    made = store.add("pets", *pair, ENTRIES, EVERYBODY)
+    for write in (
+        lambda: store.add("beasts", *pair, entries, EVERYBODY),
+        lambda: store.replace("pets", *pair, entries, EVERYBODY),
+        lambda: store.change("pets", EVERYBODY, dictionaries=[(pair, entries)]),
+        lambda: store.put_dictionary("pets", pair, entries, EVERYBODY),
+    ):
+        with pytest.raises(InvalidField, match="of term 3 must have 1 to"):
+            write()
+    assert store.all_dictionaries(EVERYBODY) == [[made]]
+
+
 def test_what_takes_a_glossarys_place_takes_that_of_all_its_dictionaries(
     store: GlossaryStore,
 ) -> None:

@@ -59,8 +59,13 @@ def test_only_an_approved_suggestion_is_the_answer_until_it_is_removed(
     answer = post(server, "/translate", **{**FIELDS, "q": ["Hi.", "Ho."]}, alternatives=1).json()
     assert answer["translatedText"] == ["Servus.", "HO."]
     assert answer["alternatives"] == [["HI."], ["HO.*"]]
-    others = ({"q": "Hi"}, {"q": "hi!"}, {"source": "de", "target": "en"}, {"keep": "Hi"})
-    for other in others:
+    others = ({"q": "Hi"}, {"q": "hi!"}, {"source": "de", "target": "en"})
+    wishes = (
+        {"keep": "Hi"},
+        {"glossary": [{"source": "a", "target": "b"}]},
+        {"target_prefix": "H"},
+    )
+    for other in (*others, *wishes):
         assert post(server, "/translate", **FIELDS | other).json()["translatedText"] != "Servus."
     run(path, "remove", "1")
     until(lambda: post(server, "/translate", **FIELDS).json() == {"translatedText": "HI."})
@@ -262,9 +267,10 @@ def test_what_cannot_be_used_is_refused(serve: Serve, changed: dict[str, Any], s
 
 
 def test_the_number_of_suggestions_is_bounded_and_one_that_is_stored_may_come_again(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, suggestions: SuggestionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suggestion_store, "MAX_WAITING", 2)
     server = serve(suggestions=True)
     statuses = [post(server, "/suggest", **SUGGESTED | {"s": one}).status_code for one in "01230"]
     assert statuses == [200, 200, 403, 403, 200]
+    assert [one.suggestion for one in suggestions.read(is_approved=False)] == ["0", "1"]
