@@ -70,6 +70,7 @@ def test_two_versions_are_in_memory_at_once_and_the_newer_one_is_measured(
             async with models.shared.lease([old]):
                 with models.shared.lease_again(old) as loaded:
                     assert loaded.engine is not newer
+                assert not any(map(models.shared.is_wanted_back, (old, new)))
             await eventually(lambda: models.engines == {"tiny": newer})
             assert b'dragoman_ready{model="tiny"} 1.0' in metrics.render()
         models.stop()
@@ -116,6 +117,25 @@ def test_who_asks_for_a_model_that_is_damaged_or_wanted_no_more_hears_it(
             answer = await ask[question](question, [files])
             assert (answer.sizes, answer.is_damage) == (None, True)
             assert "does not match SHA256SUMS" in answer.failure
+        models.stop()
+
+    asyncio.run(run())
+
+
+def test_what_is_preloaded_is_not_wanted_back_for_others(
+    tmp_path: Path, tiny_tokenizer_file: Path
+) -> None:
+    workshop = Workshop(tmp_path, tiny_tokenizer_file)
+    kept, other = (files_of(workshop.make("tiny", PAIRS, seed).parent) for seed in (0, 1))
+    other = other._replace(name="other")
+    room_for_one = {"models_dir": tmp_path, **SMALL, "memory_limit": 400_000, "preload": ["tiny"]}
+    settings = Settings.model_validate(room_for_one)
+    models = EngineModels(settings, [], Metrics())
+
+    async def run() -> None:
+        models.start()
+        async with models.shared.lease([kept]), asyncio.timeout(20), models.shared.lease([other]):
+            assert not models.shared.is_wanted_back(kept)
         models.stop()
 
     asyncio.run(run())
