@@ -44,12 +44,13 @@ _JSON_END = r"(?=\s{0,80}(?:[,}\]\n\ufffc]|$))"
 _FIELD = (
     r'(?<=(?:^|[\n{,\[\ufffc])\s{0,80})"[^"\n]{1,200}"(?:\ufffc|\s{0,9}:\s{0,9}'
     rf'(?:"(?!")|(?:true|false|null){_JSON_END}|(?=["{{\[\d\ufffc-])))'
-    rf'|"(?<!\\"){_JSON_END}(?<=(?:"\s{{0,9}}:\s{{0,9}}|\\)"[^"\n]{{1,2000}}")'
+    rf'|"(?<=[\[,\ufffc]\s{{0,80}}")(?=(?:[^"\\\n]|\\.){{1,2000}}+"\s{{0,80}}[,\]\ufffc])'
+    rf'|"(?<!\\"){_JSON_END}(?<=(?:"\s{{0,9}}:\s{{0,9}}|\\|[\[,\ufffc]\s{{0,80}})"[^"\n]{{1,2000}}")'
 )
 _BREAK = rf"{_SEPARATOR}|{BAR}|{EMOJI}|{_LEADER}|{_COMMA}|{_OF_DOCSTRING}"
 _KEPT = regex.compile(rf"(?V1)(?:{_BREAK})+")
 _KEPT_OF_JSON = regex.compile(rf"(?V1)(?:{_BREAK}|{_FIELD})+")
-"""Also the name of a field, and what ends its text."""
+"""Also the name of a field, and what begins and ends a text."""
 _JSON = regex.compile(
     r'^[^\S\n]*+[{\["\ufffc](?=[^\n]*"\s?:)[^\n]*(?:[,{}\[\]"\ufffc]|\d|true|false|null)$',
     regex.MULTILINE,

@@ -56,8 +56,10 @@ def test_of_json_only_the_texts_are_sentences(
     fields: dict[str, str | float | None], indent: int | None
 ) -> None:
     nested = [{**fields, "more": [fields]}]
-    texts = [v.replace('"', '\\"') for v in fields.values() if isinstance(v, str)]
-    for data, count in ((fields, 1), (nested, 2)):
+    strings = [value for value in fields.values() if isinstance(value, str)]
+    lists = {"all": [*strings, 3], "more": [strings]}
+    texts = [value.replace('"', '\\"') for value in strings]
+    for data, count in ((fields, 1), (nested, 2), (lists, 2)):
         text = json.dumps(data, ensure_ascii=False, indent=indent)
         assert sentences_of(cut(text)) == texts * count
 
