@@ -52,7 +52,8 @@ _KEPT = regex.compile(rf"(?V1)(?:{_BREAK})+")
 _KEPT_OF_JSON = regex.compile(rf"(?V1)(?:{_BREAK}|{_FIELD})+")
 """Also the name of a field, and what begins and ends a text."""
 _JSON = regex.compile(
-    r'^[^\S\n]*+[{\["\ufffc](?=[^\n]*"\s?:)[^\n]*(?:[,{}\[\]"\ufffc]|\d|true|false|null)$',
+    r'^[^\S\n]*+[{\["\ufffc](?=[^\n]*"\s?:)[^\n]*(?:[,{}\[\]"\ufffc]|\d|true|false|null)$'
+    r'|^[^\S\n]*+\["[^\n]+"\]$',
     regex.MULTILINE,
 )
 """A line of JSON."""
@@ -144,13 +145,14 @@ def has_break(text: str) -> bool:
 
 def _has_no_break(text: str) -> bool:
     """Whether one cheap look finds that an ASCII text has nothing to keep."""
-    has_gap = "   " in text or '","' in text or '"""' in text
+    has_gap = "   " in text or '","' in text or '"""' in text or '["' in text
     return text.isascii() and not has_gap and _ASCII_BREAK.search(text) is None
 
 
 def _kept_of(text: str) -> regex.Pattern[str]:
     """The pattern of what stands between the sentences of a text."""
-    return _KEPT_OF_JSON if '":' in text and _JSON.search(text) else _KEPT
+    is_json = ('":' in text or '["' in text) and _JSON.search(text)
+    return _KEPT_OF_JSON if is_json else _KEPT
 
 
 def without_fields(text: str) -> str:

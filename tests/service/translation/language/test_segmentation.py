@@ -62,6 +62,8 @@ def test_of_json_only_the_texts_are_sentences(
     for data, count in ((fields, 1), (nested, 2), (lists, 2)):
         text = json.dumps(data, ensure_ascii=False, indent=indent)
         assert sentences_of(cut(text)) == texts * count
+    if strings:
+        assert sentences_of(cut(json.dumps(strings, ensure_ascii=False))) == texts
 
 
 @settings(deadline=None, max_examples=60)
