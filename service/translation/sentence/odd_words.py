@@ -22,7 +22,7 @@ _LATIN = re.compile(
     r"|(?:(?<=[\d⟧]\s\w\w\.)|(?<=[\d⟧]\s\w{3}\.)|(?<=[\d⟧]\s\w{4}\.)|(?<=[\d⟧]\s\w\.\w\.))\Z"
     rf"|{_JOINED}|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
     rf"|(?<=[A-Za-z]\.\d)|(?<=\d\.[{_CAPITAL}])"
-    r"|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"
+    r"|(?<=\d-)[a-z]{3}|(?<=\d[snrt][tdh]-)[a-z]|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"
     r"|(?<=[\d⟧]) (?:out )?of [\d⟦]|(?<=\d)\s?(?:Uhr\b|h(?:rs?\b|\s?\d))"
     r"|(?:(?<=[-–—]\d)|(?<=[-–—]\d\d)|(?<=[-–—]\s\d\d))\s?h\b"
     r"|(?<=[\d⟧])\s?(?:[Tt](?:sp|bs|ea|ab)|lbs?\b|ft\b|in\b|pcs\b|pts\b|ounce|gal|yd|-?inch|-foot|feet"

@@ -1,5 +1,6 @@
 """How many of all: 3 of 10 goes into Chinese as 3/10, since networks write 10 Page 3, and
-{total} Page {page}, where %d of %d change their places unseen."""
+{total} Page {page}, where %d of %d change their places unseen. And 24-hour without its hyphen,
+which they copy."""
 
 from __future__ import annotations
 
@@ -21,10 +22,16 @@ _CARRIED = regex.compile(
     rf"(?=(?:{_CARRIER}|{_NUMBER})(?![\w/:]))|{_NUMBER}\K (?:out )?of (?={_CARRIER}))"
 )
 """Of carried placeholders at the beginning of a text, behind one word at most."""
+_JOINED = regex.compile(
+    r"(?<=(?<![\p{L}\d.,:/-])\d{1,4}(?:st|nd|rd|th)?)-(?=\p{Ll}{3,}+(?![\p{L}\d-])\s\p{L})"
+)
+"""Before a noun; not 3-in-1, 10-year-old and 1-800-flowers."""
 
 
 def find_counted(text: str, source: str, target: str) -> Iterator[Replacement]:
-    """The words between the numbers of an English text, unless the second may be a year."""
+    """The words between the numbers of an English text, unless the second may be a year, and the
+    hyphens behind its numbers."""
     if source == "en" and target == "zh":
+        yield from (Replacement(*hyphen.span(), " ") for hyphen in _JOINED.finditer(text))
         for pattern in (_OF, _CARRIED):
             yield from (Replacement(*of.span(), "/") for of in pattern.finditer(text))

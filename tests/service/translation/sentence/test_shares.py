@@ -59,3 +59,19 @@ def test_placeholders_of_so_many_stay_in_their_order_in_chinese(
 def test_other_placeholders_keep_the_word_between_them(text: str) -> None:
     _, (entry,) = prepared(text, pair=("en", "zh"))
     assert " of ⟦" in entry.text
+
+
+@pytest.mark.parametrize("number", ["24", "5", "1st", "22nd", "3rd", "19th"])
+@pytest.mark.parametrize("noun", ["hour", "core", "century"])
+def test_into_chinese_a_number_goes_in_without_its_hyphen(number: str, noun: str) -> None:
+    """Networks copy it, and 24-hour with it."""
+    _, (entry,) = prepared(f"a {number}-{noun} thing", pair=("en", "zh"))
+    assert f"{number} {noun} thing" in entry.text
+    _, (entry,) = prepared(f"a {number}-{noun} thing", pair=("en", "de"))
+    assert f"{number}-{noun} thing" in entry.text
+
+
+@pytest.mark.parametrize("text", ["a 3-in-1 thing", "a 10-year-old boy", "call 1-800-flowers now"])
+def test_other_hyphens_stay(text: str) -> None:
+    _, (entry,) = prepared(text, pair=("en", "zh"))
+    assert entry.text == text
