@@ -1,4 +1,4 @@
-"""Days of a month without a name are carried as wholes into English."""
+"""Days of a month without a name are carried as wholes between Chinese and English."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MONTHS = {
 DAYS = {1: "1st", 2: "2nd", 13: "13th", 23: "23rd", 31: "31st"}
 
 
-def carried(text: str) -> list[str]:
-    _, (entry,) = prepared(text, pair=("zh", "en"))
+def carried(text: str, source: str = "zh") -> list[str]:
+    _, (entry,) = prepared(text, pair=("zh", "en") if source == "zh" else ("en", "zh"))
     return [] if entry.carriers is None else entry.carriers.shown
 
 
@@ -34,6 +34,15 @@ def test_a_day_of_a_month_is_one_in_english(chinese: str, english: str) -> None:
             assert [one.new for one in find_amounts(text, "zh", "en")] == carried(text)
     assert carried(f"{chinese}5日至10日放假。") == [f"the 5th to the 10th of {english}"]
     assert carried(f"{chinese}5号和20号放假。") == [f"the 5th and the 20th of {english}"]
+
+
+@pytest.mark.parametrize(("chinese", "english"), [("每", "each"), ("本", "this"), ("上", "last")])
+def test_a_day_of_a_month_is_one_in_chinese(chinese: str, english: str) -> None:
+    for day, ordinal in DAYS.items():
+        text = f"Pay before the {ordinal} of {english} month."
+        assert carried(text, "en") == [f"{chinese}月{day}日"]
+    text = f"We go on the 5th to the 10th of {english} month."
+    assert carried(text, "en") == [f"{chinese}月5日至10日"]
 
 
 @pytest.mark.parametrize("text", ["本月32日", "下月3号线开通。", "每月5元", "每月有5日"])
