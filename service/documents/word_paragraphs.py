@@ -14,6 +14,7 @@ from service.documents.ranges import pairs_among
 from service.documents.runs import RunNames, RunPart, paragraph_places
 from service.documents.segments import Place
 from service.documents.xml_text import XmlText
+from service.errors import InvalidDocument
 from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import Text
 
@@ -41,6 +42,8 @@ _PAGES = regex.compile(
     r"<w:instrText(?:\s[^<>]*+)?>\s*+(PAGE|NUMPAGES|SECTIONPAGES)\b[^<]*+</w:instrText>"
 )
 """The code of a field that counts pages."""
+_MAX_FIELDS = 50
+"""The levels of fields within fields of a paragraph: the time to read them grows with each."""
 _SEPARATOR = '<w:r><w:fldChar w:fldCharType="separate"/></w:r>'
 _FIELD = regex.compile(r'<w:fldChar\s[^<>]*?w:fldCharType="(begin|separate|end)"')
 WORD = RunNames(
@@ -184,12 +187,14 @@ def _outside(
 def _find_fields(runs: Sequence[str]) -> tuple[dict[int, tuple[int, int | None]], set[int]]:
     """Complex fields, whose code and result stand in runs side by side: the run where each begins,
     with its last run and the run before its result, if any. Runs of fields that go on in another
-    paragraph keep their places. Linear time."""
+    paragraph keep their places. Linear time. Raises InvalidDocument."""
     fields: dict[int, tuple[int, int | None]] = {}
     alone: set[int] = set()
     opened: list[tuple[int, int | None]] = []
     for index, run in enumerate(runs):
         mark = _FIELD.search(run) if run.startswith("<w:r") else None
+        if len(opened) > _MAX_FIELDS:
+            raise InvalidDocument(f"a paragraph's fields are nested deeper than {_MAX_FIELDS}")
         if mark and mark[1] == "begin":
             opened.append((index, None))
         elif mark and not opened:

@@ -251,6 +251,14 @@ def test_the_number_of_a_page_is_read_where_it_is_not_written(left_out: str) -> 
     assert texts_of("a.docx", word(run("a ") + nested)) == ["a <0/>"]
 
 
+def test_fields_are_nested_within_bounds() -> None:
+    begin, end = field("REF a", "|").split("|")
+    (text,) = texts_of("a.docx", word(begin * 40 + run("a") + end * 40))
+    assert text.startswith("<0><1><2>")
+    with pytest.raises(InvalidDocument, match="nested deeper than 50"):
+        parse_file(word(begin * 3000 + run("a") + end * 3000), "a.docx", OPTIONS)
+
+
 def test_a_field_over_paragraphs_keeps_its_runs_in_order() -> None:
     whole = field("TOC", run("one") + "</w:p><w:p>" + run("two"))
     first, second = whole.split("</w:p><w:p>")
