@@ -28,6 +28,7 @@ from service.documents.segments import Edit, FileOptions, Place, Segment, TextFi
 from service.documents.xml_text import InlineContent, Role, XmlText, read_xml
 from service.errors import InvalidDocument
 from service.translation.language.segmentation import has_letters
+from service.translation.markup.elements import SIGN_FONTS
 
 _CONTENT, _STYLES, _TYPE = "content.xml", "styles.xml", "mimetype"
 _MANIFEST = "META-INF/manifest.xml"
@@ -72,6 +73,10 @@ compare."""
 _TEXT_SCRIPT = regex.compile(
     r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
     r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""
+)
+_SIGN_STYLE = regex.compile(
+    r"""<style:style(?>[^<>]*?\sstyle:name=")([^"]++)"[^<>]*+>\s*+<style:text-properties"""
+    rf"""(?>[^<>]*?\s(?:style:font-name|fo:font-family)=["'])(?:&apos;)?(?i:{SIGN_FONTS})"""
 )
 _LEVELS = frozenset({"text:list-level-style-number", "text:outline-level-style"})
 _FORMAT, _PREFIX, _SUFFIX = "loext:num-list-format", "style:num-prefix", "style:num-suffix"
@@ -246,7 +251,7 @@ def _level(name: str, text: str, value: str, translation: str) -> str:
 
 
 def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
-    scripts = set(_TEXT_SCRIPT.findall(xml.source))
+    scripts, signs = (set(p.findall(xml.source)) for p in (_TEXT_SCRIPT, _SIGN_STYLE))
 
     def role(index: int) -> Role:
         name = xml.tokens[index].name
@@ -254,8 +259,11 @@ def _places(xml: XmlText, kept: Collection[int] = ()) -> Iterator[Place]:
             return "space"
         if name in _STOPS or name == "text:s":
             return "stop"
-        if name == "text:span" and xml.attribute(index, "text:style-name") in scripts:
+        style = xml.attribute(index, "text:style-name") if name == "text:span" else None
+        if style in scripts:
             return "script"
+        if style in signs:
+            return "single"
         if name == _RUBY:
             return "base"
         is_pair = name in _PAIRS or (name == _CONTROL and not xml.has_inside(index, _CHOICE))

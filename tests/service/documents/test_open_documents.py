@@ -28,6 +28,7 @@ NAMES = " ".join(
         "svg",
         "dc",
         "form",
+        "fo",
     )
 )
 CELL = "<table:table-cell {}><text:p>{}</text:p></table:table-cell>"
@@ -144,6 +145,16 @@ def test_alternative_texts_are_translated_and_cut_no_sentence() -> None:
     assert texts_of("a.odt", content) == ["see <0/> there", "A & b"]
     done = member(translated("a.odt", content), "content.xml").decode()
     assert frame.format("A &amp; B") in done
+
+
+@pytest.mark.parametrize("font", ['style:font-name="Wingdings 2"', 'fo:font-family="Webdings"'])
+def test_letters_of_a_font_with_signs_are_a_code(font: str) -> None:
+    properties = f'<style:text-properties fo:color="red" {font}/>'
+    style = f'<style:style style:name="T1" style:family="text">{properties}</style:style>'
+    sign = '<text:span text:style-name="T1">J</text:span>'
+    content = content_of(style, f"<text:p>a {sign} b</text:p>")
+    assert texts_of("a.odt", content) == ["a <0/> b"]
+    assert f"A {sign} B" in member(translated("a.odt", content), "content.xml").decode()
 
 
 @pytest.mark.parametrize("text", ["<text:span>b</text:span>", "b"])
