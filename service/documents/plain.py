@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 _SEGMENT_CHARACTERS = 1000
 _LINE_END = regex.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？]|\s")
-_ITEM = regex.compile(r"\s*+(?:[\p{So}\p{Co}•‣–-]|\d{1,2}[.)])\s")
-"""Bullets of fonts with signs are characters for private use."""
+_ITEM = regex.compile(r"\s*+(?:[\p{So}•‣–-]|\d{1,2}[.)])\s")
+_SIGN_BULLET = regex.compile(r"^\s*+\K\p{Co}(?=\s)")
+"""A bullet of a font with signs, which is a character for private use that no text can show."""
 _LEAST_GAP, _USUAL_GAP, _WIDE = 0.9, 1.4, 1.25
 """Lines are at least and usually so far apart, by their size; paragraphs farther than lines."""
 _SOFT_HYPHEN = "\u00ad"
@@ -158,7 +159,8 @@ def _text_of_page(page: PageObject) -> str:
             lines.append(_Line(before.text + part, *place))
 
     page.extract_text(visitor_text=add)
-    lines = [_Line(""), *(line for line in lines if line.text.strip())]
+    shown = (line for line in lines if line.text.strip())
+    lines = [_Line(""), *(one._replace(text=_SIGN_BULLET.sub("•", one.text)) for one in shown)]
     spacing: dict[float, float] = {}
     for last, line in itertools.pairwise(lines):
         gap = last.height - line.height

@@ -33,9 +33,7 @@ def test_headings_and_items_of_a_pdf_are_paragraphs() -> None:
     assert texts == ["A title", "The sea is\nblue and", "Next", "- one", "- two"]
 
 
-@pytest.mark.parametrize(
-    ("glyph", "bullet"), [("bullet", "•"), ("uniF0B7", "\uf0b7"), ("uni25CF", "●")]
-)
+@pytest.mark.parametrize(("glyph", "bullet"), [("bullet", "•"), ("uniF0B7", "•"), ("uni25CF", "●")])
 def test_items_begin_with_any_bullet(glyph: str, bullet: str) -> None:
     encoding = f"/Helvetica /Encoding << /Differences [64 /{glyph}] >>"
     content = pdf("We need", "@ bread", "@ water").replace(b"/Helvetica", encoding.encode())
