@@ -67,6 +67,13 @@ def scan(source: str, raw_text: frozenset[str] = RAW_TEXT) -> Iterator[Token]:
                 position = end
 
 
+_LIST_MARKS = (
+    ("<![if !supportLists]>", "<![endif]>"),
+    ("<!--[if !supportLists]-->", "<!--[endif]-->"),
+)
+"""What encloses the mark or number of a list where Word writes HTML. Word does not show it."""
+
+
 class _Finder:
     """Search for terminators, remembering those that do not occur any more."""
 
@@ -110,6 +117,9 @@ def _next_token(finder: _Finder, start: int) -> Token:
 def _other_end(finder: _Finder, start: int) -> int | None:
     """The end of a comment, declaration or the like, or None if `<` begins none here."""
     source = finder.source
+    for beginning, ending in _LIST_MARKS:
+        if source.startswith(beginning, start) and (end := finder.after(ending, start)):
+            return end
     if source.startswith("<!--", start):
         return _comment_end(source, start)
     if source.startswith("<!", start):

@@ -60,6 +60,12 @@ def test_the_joined_tokens_are_the_source(source: str) -> None:
         ("<!-->x", ["OTHER <!-->", "TEXT x"]),
         ("<!-- open <b>", ["OTHER <!-- open <b>"]),
         ("<![CDATA[<b>]]>x", ["OTHER <![CDATA[<b>]]>", "TEXT x"]),
+        ("<![if !supportLists]>o<![endif]>x", ["OTHER <![if !supportLists]>o<![endif]>", "TEXT x"]),
+        (
+            "<!--[if !supportLists]-->o<b>",
+            ["OTHER <!--[if !supportLists]-->", "TEXT o", "START <b>"],
+        ),
+        ("<![if !vml]>x<![endif]>", ["OTHER <![if !vml]>", "TEXT x", "OTHER <![endif]>"]),
         ("a]]>b", ["TEXT a]]>b"]),
         ("<!DOCTYPE html>x", ["OTHER <!DOCTYPE html>", "TEXT x"]),
         ("<!DOCTYPE a [<!ENTITY b>]>x", ["OTHER <!DOCTYPE a [<!ENTITY b>]>", "TEXT x"]),
