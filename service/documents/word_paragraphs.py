@@ -107,7 +107,7 @@ def _written(xml: XmlText, index: int) -> str:
 class _Unit(NamedTuple):
     """An element of a paragraph, or a part of a run with these properties."""
 
-    index: int
+    element: int
     properties: str | None = None
 
 
@@ -131,10 +131,10 @@ def _units(xml: XmlText, element: int) -> Iterator[_Unit]:
 def _unit_parts(xml: XmlText, units: Sequence[_Unit]) -> Iterator[RunPart]:
     written = [_written_unit(xml, unit) for unit in units]
     fields, alone = _find_fields(written)
-    ranges = pairs_among(xml, (unit.index for unit in _outside(fields, units)))
+    ranges = pairs_among(xml, (unit.element for unit in _outside(fields, units)))
     number = 0
     while number < len(units):
-        index = units[number].index
+        index = units[number].element
         end, separator = fields.get(number, (number, None))
         if separator is not None and _MERGED.search("".join(written[number:separator])):
             result = "".join(_WORD_TEXT.findall("".join(written[separator:end])))
@@ -170,7 +170,7 @@ def _field(runs: Sequence[str], *, has_result: bool) -> Iterator[RunPart]:
 
 
 def _written_unit(xml: XmlText, unit: _Unit) -> str:
-    written = _written(xml, unit.index)
+    written = _written(xml, unit.element)
     return written if unit.properties is None else f"<w:r>{unit.properties}{written}</w:r>"
 
 
@@ -209,7 +209,7 @@ def _find_fields(runs: Sequence[str]) -> tuple[dict[int, tuple[int, int | None]]
 
 
 def _word_element(xml: XmlText, unit: _Unit) -> Iterator[RunPart]:
-    index, name = unit.index, xml.tokens[unit.index].name
+    index, name = unit.element, xml.tokens[unit.element].name
     if unit.properties is not None:
         yield from _run_part(xml, index, unit.properties)
     elif name == "w:r":
