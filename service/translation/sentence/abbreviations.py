@@ -324,10 +324,9 @@ def _word(match: regex.Match[str], language: str) -> str:
     return word[0].upper() + word[1:] if is_capital else word
 
 
-LONE = "|".join(
-    [
-        *(one for one in DAYS["de"] if one != "So"),
-        *(_pattern(one) for words in _WORDS.values() for one in words if one[:-1].isalpha()),
-    ]
+_DAYS_ALONE = (day for day in DAYS["de"] if day != "So")
+_WORDS_ALONE = (
+    one for words in _WORDS.values() for one in words if one[:-1].replace("?", "").isalpha()
 )
+LONE = "|".join([*_DAYS_ALONE, *map(_pattern, _WORDS_ALONE)])
 """The pattern of those that are one word, without their points."""
