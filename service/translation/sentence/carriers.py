@@ -40,6 +40,7 @@ _LONGEST_ARTICLE = len("The ")
 _BEHIND_DATE = regex.compile(r"(?! ?\p{L}{4})")
 """No noun, as in the May 3 meeting."""
 _TIGHT_COMMA = regex.compile(r",(?=\d)")
+_HYPHEN = regex.compile(r"\p{L}-")
 _PAUSES = frozenset(":,;")
 """Marks with a space after them where a language has spaces."""
 
@@ -106,6 +107,7 @@ class Carriers:
                 has_wide_marks=is_target_spaced
                 and not (is_source_spaced or _is_joined(self.marked, slot)),
                 is_listed=self.marked.startswith(", ", slot.end),
+                is_apart=self.marked.endswith(" ", 0, slot.start),
             )
             for match, slot in zip(matches, slots, strict=True)
         ]
@@ -295,12 +297,14 @@ def _replacement(
     is_padded: bool,
     has_wide_marks: bool,
     is_listed: bool,
+    is_apart: bool,
 ) -> Replacement:
     """`new` in place of target[slice(*span)], with the spaces that it needs.
 
     A space is added where the translation has a letter or another carrier beside it and the source
     has none, and after a mark if the source `has_wide_marks`, or it `is_listed`: a comma and a
-    space follow. The space between it and its digit or word is taken out."""
+    space follow. The space between it and its digit or word is taken out, and a hyphen behind a
+    word if a space was there, `is_apart`: networks write IBAN-⟦0⟧."""
     start, end = span
     is_date = _DATE.match(new) is not None and _BEHIND_DATE.match(target, end) is not None
     if is_date or new[:4].lower() == "the ":
@@ -310,6 +314,8 @@ def _replacement(
     is_touched = before == "⟧" or (is_padded and before.isalnum())
     if has_wide_marks and before in _PAUSES:
         is_touched = target[max(0, start - 2) : start - 1].isalpha()
+    if is_apart and _HYPHEN.match(target, max(0, start - 2), start):
+        start, is_touched = start - 1, True
     left = " " if is_touched and not beside.before else ""
     is_parted = after.isalnum() and not (beside.after or _GENITIVE.match(target, end))
     right = " " if is_padded and is_parted else ""

@@ -122,6 +122,8 @@ def test_what_is_kept_may_be_in_the_translation_too(kept: str, reserved: int) ->
         ("5 ￼, 3 b", "de-en", 1, "5 ⟦0⟧, 3 b", "5 ⟦0⟧,3 b", "5 ￼, 3 b"),
         ("5 ￼,3 b", "de-en", 1, "5 ⟦0⟧,3 b", "5 ⟦0⟧,3 b", "5 ￼,3 b"),
         ("￼'s car", "en-de", 1, "⟦0⟧'s car", "⟦0⟧s Auto ist da", "￼s Auto ist da"),
+        ("See IP ￼.", "en-de", 1, "See IP ⟦0⟧.", "Siehe IP-⟦0⟧.", "Siehe IP ￼."),
+        ("a pre-￼", "en-de", 1, "a pre-⟦0⟧", "ein Vor-⟦0⟧", "ein Vor-￼"),
         ("我有￼本书", "zh-de", 1, "我有⟦0⟧本书", "I have⟦0⟧books", "I have ￼ books"),
     ],
 )
