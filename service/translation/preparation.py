@@ -187,7 +187,7 @@ class Preparation:
         if not (is_usual or self._is_bare_sentence(text)):
             return None
         has_stage = not is_usual and has_odd_words(text, source)
-        has_stage = has_stage or (source == "de" and may_name(text))
+        has_stage = has_stage or may_name(text, source)
         if has_stage or (source == "de" and enter_umlauts(text, self.tokenizer, "de")):
             return Sentence(text) if self._fits_with_stages(text) else None
         if len(self._encoder.ids(text)) > self._limits.max_source_tokens:

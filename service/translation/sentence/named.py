@@ -1,5 +1,6 @@
-"""German names behind Herr and Frau, as English writes them: most are nouns, so that networks make
-Mr Less of Herr Klein, and Very gentleman cook of Sehr geehrter Herr Koch."""
+"""Names behind titles as the target writes them: most German ones are nouns, so that networks make
+Mr Less of Herr Klein, and Very gentleman cook of Sehr geehrter Herr Koch. Of English ones those
+that need no case: Dear Mrs Baker was Herren Baker."""
 
 from __future__ import annotations
 
@@ -38,15 +39,35 @@ _DEAR = regex.compile(
 """A greeting of others."""
 
 
-def may_name(text: str) -> bool:
-    """Whether a German text may have such names, or begin with a greeting."""
-    return "Herr" in text or "Frau" in text or text.startswith(("Sehr geehrte", "Liebe"))
+_ENGLISH = regex.compile(
+    rf"""(?:^(?P<dear>Dear)\s)?(?P<both>Mr\.?\s(?:and|&)\s(?=Mrs))?
+    (?P<title>(?(dear)(?:Mr|Miss)|(?!))\b\.?|M(?:r?s)\b\.?)\s
+    (?P<name>{_NAME}(?:\s{_NAME}(?=[,;()]|$))?)(?![\p{{L}}\p{{N}}_/]|[-*:]\p{{L}}|\s\d)""",
+    regex.X,
+)
+
+
+def may_name(text: str, language: str) -> bool:
+    """Whether a text may have such names, or begin with a greeting."""
+    if language == "en":
+        return "Mrs" in text or "Ms" in text or text.startswith("Dear M")
+    is_named = "Herr" in text or "Frau" in text or text.startswith(("Sehr geehrte", "Liebe"))
+    return language == "de" and is_named
 
 
 def find_named(text: str, source: str, target: str) -> Iterator[Replacement]:
     """The names with their titles, and greetings."""
     if (source, target) == ("de", "en"):
         yield from disjoint([*_named(text), *_greetings(text)])
+    elif (source, target) == ("en", "de"):
+        yield from (Replacement(*one.span(), _in_german(one)) for one in _ENGLISH.finditer(text))
+
+
+def _in_german(found: regex.Match[str]) -> str:
+    is_man = found["title"].startswith("Mr") and not found["title"].startswith("Mrs")
+    title = "Herr und Frau" if found["both"] else "Herr" if is_man else "Frau"
+    ending = "r" if title == "Herr" else ""
+    return f"{f'Sehr geehrte{ending} ' if found['dear'] else ''}{title} {found['name']}"
 
 
 def _greetings(text: str) -> Iterator[Replacement]:
