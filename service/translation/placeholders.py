@@ -198,10 +198,10 @@ _CODE = regex.compile(
 )
 """The features of a token of code."""
 _COMPARED = regex.compile(
-    r"(?<![^\s(\[,;])\p{L}(?: [-+*/×−] \p{L})*+ "
+    r"(?<![^\s(\[,;])\p{L}(?: [-+*/×−] \p{L}){0,8}+ "
     r"(?:[<>≤≥](?= [-−]?\d*+[.,]\d|0?\.\d)|(?:[<>!=]=|[<>≤≥≠≈=])"
     r"(?: [-−]?\d++(?![.,]?\d|\p{L})"
-    r"| \p{L}(?![\p{L}'’])(?: [-+*/×−] \p{L}(?![\p{L}'’]))*+))"
+    r"| \p{L}(?![\p{L}'’])(?: [-+*/×−] \p{L}(?![\p{L}'’])){0,8}+))"
 )
 """What compares single letters: a > b, n = 24, and the p < of p < 0.05."""
 _COMPOUND = regex.compile(r"-\p{Lu}\p{Ll}{2,}+")

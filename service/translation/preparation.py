@@ -74,7 +74,7 @@ _CLOSED_DAY = "(?:[DFMS][aior] (?:geschlossen|Ruhetag|zu)|[FMSTW][a-z]{2,4} [Cc]
 _COMMA = r"(?<!\bMon|\bTue|\bWed|\bThu|\bFri|\bSat|\bSun)(?<!\b[DM][io]|\bFr|\bS[ao]),"
 """Behind no short name of a day."""
 USUAL = re.compile(
-    rf"(?!{_CLOSED_DAY}|(?=\w+\.\Z)(?:{LONE})\.){_WORD}(?:(?: |{_COMMA} ){_WORD})*+[.!?]?"
+    rf"(?!{_CLOSED_DAY}|(?=\w{{1,14}}\.\Z)(?:{LONE})\.){_WORD}(?:(?: |{_COMMA} ){_WORD})*+[.!?]?"
 )
 _USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、)[一-鿿]++(?:[，、][一-鿿]++)*+[。！？]?")
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
