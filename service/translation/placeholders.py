@@ -18,16 +18,10 @@ from service.translation.addresses import find_addresses
 from service.translation.automaton import Automaton
 from service.translation.language.segmentation import BAR, without_fields
 from service.translation.signatures import find_signers
+from service.translation.units import LONG_UNITS
 
 _MASK = "\ufffc"
 """Stands for each character of a delimited string."""
-_LONG_UNITS = (
-    r"km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mcdµ][lL]|dB|[hkM]Pa"
-    r"|ms|px|rpm|k?cal|kJ|min|°[CF]|mp[hg]|mmHg|(?:fl[ ])?oz|[kMG]bit/s|[kMG]?bps"
-    r"|bpm|fps|pp[mb]|[dp]pi|psi|mol|atm"
-)
-UNITS = regex.compile(rf"{_LONG_UNITS}|[mgltshxALVWFC]")
-"""Those that are kept behind a number."""
 LINE_END = r"(?<![\d%])%(?P<space>n)(?=\p{Lu}|(?<=[\p{L}.,:;!?)\]}…”»]%n)\p{L})"
 """Java's line end before a word, as in `Done.%nGo on`; as the number of Qt it stands alone."""
 _DELIMITED = regex.compile(
@@ -74,7 +68,7 @@ _DELIMITED = regex.compile(
         (?![\p{Latin}\d_]|[/.:@\#]\w)
     |(?<!\p{Latin}(?<!\dx)\d{0,9})\d[\ \u00a0\u202f]?\K
         (?:"""
-    + _LONG_UNITS
+    + LONG_UNITS
     + r"""|[gltLVW](?!\()|(?<=[\ \u00a0\u202f])[msA](?!\.D)
         |(?<!(?:[$€£¥]|[A-Z]{3})\s?[\d.,]{3,12})(?:(?<=\d[.,]\d{1,3})[mshxAFC]|(?<=\d{3})m)
         |(?<=[\ \u00a0\u202f])(?<![-–—]\s?\d\d?[:.]\d\d.)h)(?![\p{Latin}\d_])
@@ -230,7 +224,7 @@ _BLOCK_HEAD = regex.compile(
 )
 _UNIT = regex.compile(
     rf"""(?:[hdmx]|ms|px|r?em|v[hw]|fps|[kKMGT]i?B|[kc]m|k?g
-    |[\ \u00a0](?:{_LONG_UNITS}|[mgh]|EUR|USD|GBP|CHF|JPY|CNY)(?!['’-])
+    |[\ \u00a0](?:{LONG_UNITS}|[mgh]|EUR|USD|GBP|CHF|JPY|CNY)(?!['’-])
     |s(?<=\{{\d?\}}s)(?!\ \p{{Lu}})|\ s(?<=%[\d.]{{0,8}}[dfiu]\ s)
     |s(?<=(?:%[\d.]{{0,8}}[dfiu]|\b(?:s|secs?|seconds?|[Ss]ek(?:unden)?)\}}{{1,2}})s))
     (?![\p{{L}}\p{{N}}_])""",

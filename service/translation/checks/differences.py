@@ -25,7 +25,8 @@ from service.translation.language.chinese import HAN
 from service.translation.language.codes import primary
 from service.translation.language.segmentation import is_spaced
 from service.translation.language.widths import in_half_width
-from service.translation.placeholders import UNITS, find_kept
+from service.translation.placeholders import find_kept
+from service.translation.units import UNITS
 
 CheckKind = Literal["number", "url", "tag", "placeholder", "term", "length", "language", "omitted"]
 _TAG = regex.compile(r"</?[A-Za-z][\w:.-]*+(?=[\s/>])")
