@@ -30,7 +30,7 @@ from service.translation.sentence.emphasis import (
 )
 from service.translation.sentence.gendered import enter_gendered
 from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spaces
-from service.translation.sentence.labels import enter_labels
+from service.translation.sentence.labels import Speaker, enter_labels
 from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin, may_tear
 from service.translation.sentence.named import find_named
 from service.translation.sentence.notation import Notation, enter_notation
@@ -153,6 +153,8 @@ class Entrance:
             stages.append(ordinals)
         if not sentence.is_plain and (shares := enter_shares(text, self._pair)):
             stages.append(shares)
+        if text.endswith("："):
+            stages.append(Speaker(text))
         if not (sentence.begins and sentence.ends):
             begins = sentence.begins or sentence.is_in_capitals or bool(prefix)
             stages.append(SentencePart(text, begins, sentence.ends, self._work.target))

@@ -1,5 +1,6 @@
 """A label and its number or address, as in Telefon +49 30 1234567: networks lose or move the label,
-or join the two with a hyphen, unless a colon stands between them."""
+or join the two with a hyphen, unless a colon stands between them. The colon of what stands before
+speech they double."""
 
 from __future__ import annotations
 
@@ -27,6 +28,19 @@ class Label:
         """The translation with a space in place of the colon."""
         found = [Replacement(*one.span(), " ") for one in _COLON.finditer(draft.text)]
         return draft.replaced(Replaced(draft.text, found))
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """The stage of a Chinese text that ends with a colon."""
+
+    text: str
+
+    def leave(self, draft: Draft) -> Draft:
+        """The translation with one colon at its end."""
+        size = len(draft.text)
+        doubled = [Replacement(size - 1, size, "")] if draft.text.endswith("::") else []
+        return draft.replaced(Replaced(draft.text, doubled))
 
 
 def enter_labels(text: str, number: str, language: str) -> Label | None:

@@ -165,12 +165,17 @@ def torn_acronyms(text: str, translation: str, language: str) -> list[Span]:
     if not may_tear(text):
         return []
     written = {one[0] for one in _CAPITALS.finditer(translation)}
-    found = [one for one in _CAPITALS.finditer(text) if one[0] not in written]
+    found = [one for one in _CAPITALS.finditer(text) if written.isdisjoint(_forms(one[0]))]
     return [
         Span(*one.span())
         for one in found
         if any(_is_torn(one[0], other, language) for other in written)
     ]
+
+
+def _forms(word: str) -> tuple[str, str]:
+    """An acronym as it is, and without the ending of a plural or genitive."""
+    return word, word.removesuffix("s")
 
 
 def _is_torn(word: str, other: str, language: str) -> bool:

@@ -15,11 +15,11 @@ _TITLES = {"H": "Mr", "F": "Ms"}
 """By the first letter."""
 _DETERMINER = (
     r"(?i:[dms]ein|ihr|unse?r|eue?r|k?ein|dies|jed|manch|welch|jung|alt)e?[mnrs]?"
-    r"|[Dd](?:ie|e[mnrs])"
+    r"|[Dd](?:ie|e[mnrs])|[AaIi]m|[Vv]om|[Bb]eim|[Zz]u[mr]"
 )
 _OFFICE = (
     r"(?i:\p{L}*(?:präsident|minister|kanzler|kommissar|direktor|meister|anwalt|vorsitz|rat\b|rätin)"
-    r"|professor|doktor|kolleg|nachbar|ober(?:st)?\b|lehrer|pfarrer|pastor|bischof|general|gott\b)"
+    r"|professor|doktor|kolleg|nachbar|ober(?:st)?\b|lehrer|pfarrer|pastor|bischof|general|gott\b|jesus\b|christus\b)"
 )
 """What is no name behind the title."""
 _NAME = r"\p{Lu}\p{Ll}++(?:-\p{Lu}\p{Ll}++)*+"

@@ -192,6 +192,7 @@ def test_the_first_letter_of_a_beginning_that_was_given_stays(
         ("en-de", "The WHO and FIFA", "Das WO und FIFAFA", [], 4),
         ("en-de", "The WHO and FIFA", "Die WHO und FIFA", [], 0),
         ("de-en", "Laut GG und BAföG", "Under GGG and BAG", [], 4),
+        ("de-en", "SMTPs Befehl", "SMTP's command", [], 0),
         *(("en-de", "It IS a FISH", f"Das IST {fish}", [], 0) for fish in ("ein FISCH", "Fisch")),
         ("en-de", "THE AI AND FIFA", "DIE KI UND FIFAFA", [], 0),
         ("en-de", "The AI is new", "Die KI ist neu", [], 0),

@@ -41,3 +41,11 @@ def test_a_label_goes_in_with_a_colon_and_leaves_without(label: str, number: str
 def test_other_words_are_no_label(text: str) -> None:
     _, (entry,) = prepared(text)
     assert ":" not in entry.text
+
+
+@pytest.mark.parametrize(("said", "expected"), [("Tom said::", "Tom said:"), ("Tom:", "Tom:")])
+def test_the_colon_before_speech_is_not_doubled(said: str, expected: str) -> None:
+    parsed, (entry, _) = prepared("汤姆说：你好吗？", pair=("zh", "en"))
+    draft = leave(entry.stages, to_itself(said))
+    assert draft is not None
+    assert read(parsed.sentences[0], draft) == expected

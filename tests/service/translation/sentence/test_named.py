@@ -34,6 +34,7 @@ def written(text: str) -> str:
         ("Frau Prof. Dr. {} sagte es.", "Prof. Dr. {} sagte es."),
         ("Herr und Frau {} sind da.", "Mr and Mrs {} sind da."),
         ("Die Frau {} und seine Frau {}", "Die Frau {} und seine Frau {}"),
+        ("im Herrn {} haben", "im Herrn {} haben"),
     ],
 )
 def test_a_name_behind_a_title_goes_in_as_one_with_it(name: str, text: str, expected: str) -> None:
