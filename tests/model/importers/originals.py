@@ -100,7 +100,7 @@ def pieces_of(model: Path) -> list[str]:
     return [processor.id_to_piece(i) for i in range(3, processor.get_piece_size())]
 
 
-STEPS = 100
+STEPS = 200
 """Of training, after which sentences end, and differ."""
 
 
