@@ -34,7 +34,7 @@ READ_A_BODY = {
     "_is_object",
 }
 COUNT = {"count_values", "check_length", "check_texts", "num_characters", "listed"}
-HAND_ON = {"detect", "_handle", "_parse"}
+HAND_ON = {"detect", "_handle", "_parse", "in_answer"}
 PAIR = {"source": "en", "target": "de"}
 DEEPL = {"Authorization": "DeepL-Auth-Key any"}
 TAGS = {"tag_handling": "xml", "ignore_tags": ["x", "b"], "show_billed_characters": True}

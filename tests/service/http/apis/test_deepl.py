@@ -311,8 +311,8 @@ def test_deeplx_gets_one_text_and_alternatives(client: TestClient) -> None:
     assert (answer["source_lang"], answer["target_lang"]) == ("EN", "DE")
     refusal = client.post("/v1/translate", json={**sent, "text": ["a"]})
     assert (refusal.status_code, refusal.json()["code"]) == (400, 400)
-    for handling, said in ((None, "A < B"), ("html", "A &lt; B")):
-        marked = {**sent, "text": "a < b", "source_lang": "EN", "tag_handling": handling}
+    for handling, said in ((None, "ONE < TWO"), ("html", "ONE &lt; TWO")):
+        marked = {**sent, "text": "one < two", "source_lang": "EN", "tag_handling": handling}
         assert client.post("/v1/translate", json=marked).json()["data"] == said
 
 

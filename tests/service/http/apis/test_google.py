@@ -130,12 +130,13 @@ def test_immersive_translate_gets_its_paragraphs(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text_format", "comparison"), [("html", "A &lt; B"), ("text", "A < B"), (None, "A < B")]
+    ("text_format", "comparison"),
+    [("html", "ONE &lt; TWO"), ("text", "ONE < TWO"), (None, "ONE < TWO")],
 )
 def test_markup_is_kept_also_if_no_format_is_given(
     client: TestClient, text_format: str | None, comparison: str
 ) -> None:
-    given = {"q": ["Hi <b>you</b>.", "a < b"], "format": text_format}
+    given = {"q": ["Hi <b>you</b>.", "one < two"], "format": text_format}
     (one, other) = ask(client, **given).json()["data"]["translations"]
     assert one["translatedText"] == "HI <b>YOU</b>."
     assert other["translatedText"] == comparison
