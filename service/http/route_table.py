@@ -185,6 +185,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         documents.make_router(offer),
         deeplx.router,
         apertium.router,
+        translate.queried,
         opus_cat.router,
         immersive.router,
         openai.router,

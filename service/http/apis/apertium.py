@@ -1,5 +1,5 @@
-"""GET /translate and /listPairs as Apertium's web service answers them, which OmegaT and Weblate
-ask, and POST /translate, which knows its form by the fields."""
+"""/translate and /listPairs as Apertium's web service answers them, which OmegaT and Weblate ask;
+/translate knows its fields."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 
 from fastapi import Request
 
-from service.errors import InvalidField, MissingField, shown
-from service.http.apis.mtranserver import answer_plainly, is_mtranserver
+from service.errors import InvalidField, shown
 from service.http.bodies import Strings
-from service.http.error_answers import APERTIUM, APERTIUM_PAIRS
+from service.http.error_answers import APERTIUM_PAIRS
 from service.http.request_fields import RequestModel
-from service.http.requests import RequestFields, read_fields
+from service.http.requests import RequestFields
 from service.http.routers import READ, foreign_router
 from service.http.state import server_state
 from service.http.translate_request import TranslateRequest
@@ -49,17 +48,6 @@ async def answer_apertium(request: Request, fields: RequestFields) -> dict[str, 
     asked = fields.parse(request, ApertiumRequest)
     (translation,) = await translate_texts(request, asked.wanted())
     return _answer({"translatedText": translation.text})
-
-
-@router.api_route(APERTIUM, methods=[*READ])
-async def translate_segment(request: Request) -> Any:
-    """Translate one segment. Raises MissingField with a hint for the fields of POST."""
-    if "target" in request.query_params and "langpair" not in request.query_params:
-        raise MissingField("GET needs langpair, such as en|de; source and target are for POST")
-    fields = await read_fields(request)
-    if fields.strings and is_mtranserver(fields.strings):
-        return await answer_plainly(request, fields.strings)
-    return await answer_apertium(request, fields)
 
 
 @router.api_route(APERTIUM_PAIRS, methods=[*READ])

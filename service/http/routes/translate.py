@@ -11,12 +11,12 @@ from fastapi.sse import format_sse_event
 from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
 
-from service.errors import ServiceError, drop_frames
+from service.errors import MissingField, ServiceError, drop_frames
 from service.http.accept import accepted
 from service.http.answers import TranslateResponse, render_answer, render_error, render_piece
 from service.http.apis.apertium import answer_apertium, is_apertium_form
 from service.http.apis.deeplx import answer_deeplx, is_deeplx
-from service.http.apis.mtranserver import answer_mtranserver, is_mtranserver
+from service.http.apis.mtranserver import answer_mtranserver, answer_plainly, is_mtranserver
 from service.http.bodies import JSON, PLAIN
 from service.http.error_answers import unforeseen
 from service.http.openapi import (
@@ -30,7 +30,7 @@ from service.http.openapi import (
 from service.http.request_fields import LanguageCode, RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, read_fields, read_request
-from service.http.routers import described_router
+from service.http.routers import READ, described_router, foreign_router
 from service.http.state import server_state
 from service.http.translate_request import TranslateRequest
 from service.http.translating import (
@@ -63,6 +63,9 @@ _PREFER = {
     "schema": {"type": "string"},  # unknown preferences are ignored
     "example": "handling=lenient",
 }
+
+queried = foreign_router()
+"""GET /translate, which is of others' APIs alone."""
 
 
 class NextWordsRequest(RequestModel):
@@ -98,6 +101,18 @@ def make_router(offer: Offer) -> APIRouter:
         openapi_extra=describe_body(NextWordsRequest, offer, _NEXT_EXAMPLE),
     )
     return router
+
+
+@queried.api_route(PATH, methods=[*READ])
+async def translate_queried(request: Request) -> Any:
+    """Answer what clients of others' APIs ask. Raises MissingField with a hint for the fields of
+    POST."""
+    if "target" in request.query_params and "langpair" not in request.query_params:
+        raise MissingField("GET needs langpair, such as en|de; source and target are for POST")
+    fields = await read_fields(request)
+    if fields.strings and is_mtranserver(fields.strings):
+        return await answer_plainly(request, fields.strings)
+    return await answer_apertium(request, fields)
 
 
 async def translate(request: Request) -> Any:
