@@ -168,8 +168,7 @@ class Entrance:
         if sentence.kept and (label := enter_labels(text, sentence.kept[0].text, self._pair[0])):
             stages.append(label)
             text = label.text
-        units = [] if sentence.is_plain else self.units(text)
-        if (sentence.kept or units) and (carriers := self.carried(sentence, text, units=units)):
+        if carriers := self._carriers(sentence, text):
             stages.append(carriers)
             text = carriers.text
         is_aligned = self._is_aligned or bool(sentence.tags or terms)
@@ -183,6 +182,15 @@ class Entrance:
         is_title_again = self._asks_titles_again and is_title(sentence.text)
         is_title_again = is_title_again and not any(isinstance(s, CapitalWord) for s in stages)
         return Entry(source, text, stages, is_title_again)
+
+    def _carriers(self, sentence: Sentence, text: str) -> Carriers | None:
+        """The stage of the kept strings and the units, or without the units if with them the
+        sentence has too many tokens."""
+        units = [] if sentence.is_plain else self.units(text)
+        carriers = self.carried(sentence, text, units=units) if units else None
+        if carriers is not None and self.count(carriers.text) <= self._encoder.max_tokens:
+            return carriers
+        return self.carried(sentence, text) if sentence.kept else None
 
     def units(self, text: str) -> Sequence[Replacement]:
         """What the target writes otherwise and the model carries: units, names behind titles,

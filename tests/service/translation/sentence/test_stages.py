@@ -229,6 +229,27 @@ def test_no_sentence_is_longer_than_the_network_takes(
     assert all(len(entry.source.ids) <= most for entry in entries)
 
 
+CARRIED = [
+    *((("de", "en"), unit) for unit in ("§ 5 Abs. 2 Satz 1 ", "Herr Klein ", "2 EL Öl ", "S. 3 ")),
+    *((("en", "de"), unit) for unit in ("Mrs Baker ", "2 tbsp oil ", "6 ft 2 in ", "3 pcs ")),
+    *(
+        (("en", "zh"), unit)
+        for unit in ("753 BC ", "2 tbsp ", "Mon, Wed ", "the 5th of each month ")
+    ),
+    *((("zh", "en"), unit) for unit in ("25摄氏度，", "每月15日，", "2茶匙", "周一、周三、")),
+]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.sampled_from(CARRIED), st.integers(16, 40))
+def test_no_sentence_is_too_long_since_the_target_writes_a_part_otherwise(
+    carried: tuple[tuple[str, str], str], most: int
+) -> None:
+    pair, unit = carried
+    _, entries = prepared(unit * 30, limits=SentenceLimits(most, 60, 8), pair=pair)
+    assert all(len(entry.source.ids) <= most for entry in entries)
+
+
 @pytest.mark.parametrize(
     ("language", "text", "usual"),
     [
