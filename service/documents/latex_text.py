@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import regex
 
@@ -68,13 +68,13 @@ class ParagraphText:
 
     def read(self, first: int, last: int) -> Span:
         """Read the tokens, without what is around their words, whose span this is."""
-        items = [*self._items(first, last)]
-        while items and self._is_around(*items[0]):
-            self._keep_notes(*items.pop(0))
-        while items and self._is_around(*items[-1]):
-            self._keep_notes(*items.pop())
-        if not items:
+        around = [*self._items(first, last)]
+        words = [place for place, item in enumerate(around) if not self._is_around(*item)]
+        if not words:
+            self._keep_notes(around)
             return Span(0, 0)
+        self._keep_notes([*around[: words[0]], *around[words[-1] + 1 :]])
+        items = around[words[0] : words[-1] + 1]
         start, end = self._tokens[items[0][0]].start, self._tokens[items[-1][1] - 1].end
         source = self._tree.source
         while source[start].isspace():
@@ -127,9 +127,11 @@ class ParagraphText:
             return token.name in DECLARATIONS or token.name in MARKS or token.name in NOTES
         return token.kind == "comment" or not self._tree.text(first, last).strip()
 
-    def _keep_notes(self, first: int, last: int) -> None:
-        if self._tokens[first].kind == "command" and self._tokens[first].name in NOTES:
-            self.notes += [one for one in self._arguments(first, last)[-1:] if not one.is_option]
+    def _keep_notes(self, items: Iterable[tuple[int, int]]) -> None:
+        for first, last in items:
+            if self._tokens[first].kind == "command" and self._tokens[first].name in NOTES:
+                found = self._arguments(first, last)[-1:]
+                self.notes += [one for one in found if not one.is_option]
 
     def _add_all(self, items: list[tuple[int, int]], span: Span) -> None:
         gobbles = False
@@ -156,8 +158,11 @@ class ParagraphText:
         position = 0
         for line in _LINES.finditer(read):
             self.inline.add(read[position : line.start()])
-            before, after = read[: line.start()][-1:] or " ", read[line.end() :][:1] or " "
-            self.inline.add(joint(before, after))
+            before, after = (
+                read[max(0, line.start() - 1) : line.start()],
+                read[line.end() : line.end() + 1],
+            )
+            self.inline.add(joint(before or " ", after or " "))
             position = line.end()
         self.inline.add(read[position:])
 
