@@ -71,10 +71,10 @@ _MOST_PLAIN = 500
 """Characters of a text that is looked at as one sentence first."""
 _WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
 _CLOSED_DAY = "(?:[DFMS][aior] (?:geschlossen|Ruhetag|zu)|[FMSTW][a-z]{2,4} [Cc]losed)\\b"
-_COMMA = r"(?<!\bMon|\bTue|\bWed|\bThu|\bFri|\bSat|\bSun)(?<!\b[DM][io]|\bFr|\bS[ao]),"
+_COMMA = r",(?<!\bMon,|\bTue,|\bWed,|\bThu,|\bFri,|\bSat,|\bSun,)(?<!\b[DM][io],|\bFr,|\bS[ao],)"
 """Behind no short name of a day."""
 USUAL = re.compile(
-    rf"(?!{_CLOSED_DAY}|(?=\w{{1,14}}\.\Z)(?:{LONE})\.){_WORD}(?:(?: |{_COMMA} ){_WORD})*+[.!?]?"
+    rf"(?!{_CLOSED_DAY}|(?=\w{{1,14}}\.\Z)(?:{LONE})\.){_WORD}(?:(?:{_COMMA})? {_WORD})*+[.!?]?"
 )
 _USUAL_CHINESE = re.compile(rf"(?!{NUMERAL}、)[一-鿿]++(?:[，、][一-鿿]++)*+[。！？]?")
 """As half of all sentences and nearly all of talk are: words with no other marks than commas, and
