@@ -4,6 +4,7 @@ stay."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import regex
@@ -20,7 +21,7 @@ from service.documents.latex_commands import (
     WITH_SHORT_TEXTS,
 )
 from service.documents.latex_text import ParagraphText
-from service.documents.latex_tokens import Token, tokens
+from service.documents.latex_tokens import TexToken, tokens
 from service.documents.latex_tree import Argument, TokenTree
 from service.documents.segments import Edit, FileOptions, Place, Segment, TextFile, decode
 from service.translation.language.segmentation import is_spaced
@@ -90,10 +91,10 @@ class _Reader:
             token = self._tokens[place]
             if token.kind == "command" and token.name in TITLES:
                 for text in self._tree.arguments(place + 1, 1, last):
-                    self._flow(text.first, text.last)
+                    self._flow(*text[:2], is_option=text.is_option)
             place = self._tree.behind(place)
 
-    def _flow(self, first: int, last: int) -> None:
+    def _flow(self, first: int, last: int, *, is_option: bool = False) -> None:
         """Read the texts of a range of tokens."""
         begin = place = first
         while place < last:
@@ -102,11 +103,11 @@ class _Reader:
                 place = self._tree.behind(place)
                 continue
             behind, texts = separator
-            self._read_paragraph(begin, place)
+            self._read_paragraph(begin, place, is_option=is_option)
             for text in texts:
-                self._flow(text.first, text.last)
+                self._flow(*text[:2], is_option=text.is_option)
             begin = place = behind
-        self._read_paragraph(begin, last)
+        self._read_paragraph(begin, last, is_option=is_option)
 
     def _separator(self, place: int, last: int) -> tuple[int, list[Argument]] | None:
         """What is between two texts: the place behind it, and the texts within it."""
@@ -121,7 +122,7 @@ class _Reader:
             return None
         return self._command(place, last)
 
-    def _is_display(self, token: Token) -> bool:
+    def _is_display(self, token: TexToken) -> bool:
         return bool(token.name) or self._source.startswith(("$$", "\\["), token.start)
 
     def _sign(self, place: int) -> tuple[int, list[Argument]] | None:
@@ -183,11 +184,12 @@ class _Reader:
         goes_on = line and not line.startswith("%") and not line.endswith(("]", "}"))
         return not indent.strip() and not goes_on
 
-    def _read_paragraph(self, first: int, last: int) -> None:
+    def _read_paragraph(self, first: int, last: int, *, is_option: bool) -> None:
         text = ParagraphText(self._tree, self._has_ligatures)
         span = text.read(first, last)
         for note in text.notes:
             self._flow(note.first, note.last)
         if text.inline.has_letters:
             segment = Segment(text.inline.text)
-            self._places.append(Place(span.start, span.end, segment, text.write))
+            write = functools.partial(text.write, is_option=is_option)
+            self._places.append(Place(span.start, span.end, segment, write))

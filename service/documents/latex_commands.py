@@ -163,6 +163,7 @@ CHARACTERS: Mapping[str, str] = {
     "textbackslash": "\\",
     "textasciitilde": "~",
     "textasciicircum": "^",
+    "textasciigrave": "`",
     "textless": "<",
     "textgreater": ">",
     "textbar": "|",

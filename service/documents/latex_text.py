@@ -32,9 +32,14 @@ _SPELLINGS = {
     **{sign: f"\\{sign}" for sign in "{}$&#_%"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "`": r"\textasciigrave{}",
+    "\x03": "{}",
     "\u00a0": "~",
     "\u202f": r"\,",
 }
+_JOINED = regex.compile(r"[-–—](?=[-–—])|['’”](?=['’”])|[,„‚](?=[,„‚])|[“‘](?=[“‘])")
+_DOUBLED = regex.compile(r"([-',])(?=\1)")
+"""What TeX would join to a dash or a quotation mark; \\x03 parts them."""
 _TYPOGRAPHY = {
     "—": "---",
     "–": "--",
@@ -62,6 +67,7 @@ class ParagraphText:
         """`has_ligatures`: whether dashes and quotation marks are written as those of TeX."""
         self._tree, self._tokens = tree, tree.tokens
         self._spellings = _WITH_LIGATURES if has_ligatures else _WITHOUT_LIGATURES
+        self._joined = _JOINED if has_ligatures else _DOUBLED
         self.inline = InlineText(self._spell)
         self.notes: list[Argument] = []
         """The texts beside this one, such as footnotes."""
@@ -84,13 +90,15 @@ class ParagraphText:
         self._add_all(items, Span(start, end))
         return Span(start, end)
 
-    def write(self, translation: CodedText) -> str:
-        """The translation, which begins no option, and ends none."""
+    def write(self, translation: CodedText, *, is_option: bool) -> str:
+        """The translation, which begins no option, and ends none, if it stands in one."""
         written = _END_OF_COMMAND.sub(_ending, self.inline.write(translation))
+        if is_option and ("[" in written or "]" in written):
+            return f"{{{written}}}"
         return f"{{{written[0]}}}{written[1:]}" if written.startswith("[") else written
 
     def _spell(self, text: str) -> str:
-        return text.translate(self._spellings)
+        return self._joined.sub("\\g<0>\x03", text).translate(self._spellings)
 
     def _items(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """The ranges of tokens that are one thing: a command with arguments, a group, a text."""
@@ -215,7 +223,7 @@ class ParagraphText:
     def _add_character(self, name: str, written: str, last: int) -> None:
         char = CHARACTERS[name]
         is_plain = char in _LETTERS or not name.isalpha() or ord(char[:1] or " ") > 0x2000
-        if is_plain or char in "\\~^<>|":
+        if is_plain or char in "\\~^`<>|":
             self.inline.add(char)
         else:
             self.inline.char(char, self._ended(written, last))

@@ -12,7 +12,7 @@ import regex
 
 from service.documents.latex_commands import CODE_ENVIRONMENTS, VERBATIM_ENVIRONMENTS
 
-TokenKind = Literal["text", "command", "accent", "begin", "end", "code", "comment", "break", "sign"]
+_Kind = Literal["text", "command", "accent", "begin", "end", "code", "comment", "break", "sign"]
 
 _TOKEN = regex.compile(
     r"""
@@ -32,16 +32,16 @@ _TOKEN = regex.compile(
 _BREAK = "\n\n"
 
 
-class Token(NamedTuple):
+class TexToken(NamedTuple):
     """`name`: of a command or environment, or the sign itself."""
 
-    kind: TokenKind
+    kind: _Kind
     start: int
     end: int
     name: str = ""
 
 
-def tokens(source: str) -> list[Token]:
+def tokens(source: str) -> list[TexToken]:
     """The tokens of a text, which together are all of it. Linear time."""
     return list(_Lexer(source).read())
 
@@ -54,42 +54,46 @@ class _Lexer:
         self._ends: dict[str, dict[int, int]] = {}
         """Of environments with code: their ends by their beginnings, by name."""
 
-    def read(self) -> Iterator[Token]:
+    def read(self) -> Iterator[TexToken]:
         position = 0
         while found := _TOKEN.match(self._source, position):
             token = self._token(found)
             yield token
             position = token.end
 
-    def _token(self, found: regex.Match[str]) -> Token:
+    def _token(self, found: regex.Match[str]) -> TexToken:
         start, end = found.span()
         if name := found["environment"]:
             return self._edge(found, name)
         if formula := found["formula"] or found["dollars"]:
             closing = {"(": r"\)", "[": r"\]"}.get(formula, formula)
             ends = self._end_of_formula(end, closing)
-            return Token("code", start, ends) if ends else Token("sign", start, end, closing)
+            return TexToken("code", start, ends) if ends else TexToken("sign", start, end, closing)
         if (command := found["command"]) is not None:
-            return Token("command", start, end, command)
+            return TexToken("command", start, end, command)
         if sign := found["sign"]:
-            return Token("sign", start, end, sign)
+            return TexToken("sign", start, end, sign)
         if found["verb"]:
-            return Token("code", start, end)
-        kinds: tuple[TokenKind, ...] = ("comment", "accent", "break")
-        return Token(next((kind for kind in kinds if found[kind]), "text"), start, end)
+            return TexToken("code", start, end)
+        kinds: tuple[_Kind, ...] = ("comment", "accent", "break")
+        return TexToken(next((kind for kind in kinds if found[kind]), "text"), start, end)
 
-    def _edge(self, found: regex.Match[str], name: str) -> Token:
+    def _edge(self, found: regex.Match[str], name: str) -> TexToken:
         """An end of an environment, or all of one whose content is code."""
         start, end = found.span()
         if found["edge"] == "end":
-            return Token("end", start, end, name)
+            return TexToken("end", start, end, name)
         ends = -1
         if name.rstrip("*") in VERBATIM_ENVIRONMENTS:
             closing = rf"\end{{{name}}}"
             ends = self._find(closing, end) + len(closing)
         elif name.rstrip("*") in CODE_ENVIRONMENTS:
             ends = self._ends_of(name).get(start, -1)
-        return Token("code", start, ends, name) if ends > end else Token("begin", start, end, name)
+        return (
+            TexToken("code", start, ends, name)
+            if ends > end
+            else TexToken("begin", start, end, name)
+        )
 
     def _end_of_formula(self, start: int, closing: str) -> int:
         """The end of a formula, which has no blank line; 0 if it has no end."""

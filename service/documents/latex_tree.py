@@ -9,7 +9,7 @@ from typing import NamedTuple
 import regex
 
 from service.documents.latex_commands import BLOCKS, DEFINITIONS, SEPARATORS
-from service.documents.latex_tokens import Token
+from service.documents.latex_tokens import TexToken
 
 _MOST_IN_A_NAME = 4
 _MOST_ARGUMENTS = 9
@@ -28,7 +28,7 @@ class Argument(NamedTuple):
 class TokenTree:
     """Finds what belongs together among tokens."""
 
-    def __init__(self, source: str, tokens: Sequence[Token]) -> None:
+    def __init__(self, source: str, tokens: Sequence[TexToken]) -> None:
         self.source, self.tokens = source, tokens
         self._closing, self._ends_of_options = _closing(tokens)
         separating = (_is_separating(token) for token in tokens)
@@ -101,7 +101,7 @@ class TokenTree:
         return Argument(place + 1, behind, is_option=True) if behind < last else None
 
 
-def _closing(tokens: Sequence[Token]) -> tuple[dict[int, int], dict[int, int]]:
+def _closing(tokens: Sequence[TexToken]) -> tuple[dict[int, int], dict[int, int]]:
     """The place of the brace that closes each brace, and of the bracket that ends each option; what
     has none is not there."""
     braces: dict[int, int] = {}
@@ -127,7 +127,7 @@ def _closing(tokens: Sequence[Token]) -> tuple[dict[int, int], dict[int, int]]:
     return braces, brackets
 
 
-def _is_separating(token: Token) -> bool:
+def _is_separating(token: TexToken) -> bool:
     if token.kind == "command":
         return token.name in SEPARATORS or token.name in BLOCKS or token.name in DEFINITIONS
     if token.kind == "sign":

@@ -108,6 +108,19 @@ def written_as(source: str, translation: str, options: FileOptions = OPTIONS) ->
     return parsed.write([CodedText.of([translation])]).decode()
 
 
+WORDS = st.text(
+    st.sampled_from("ab𝐇e\u0301中👍\\~^_#$%&{}[]<>@!?|-–—„“”‘…`,'\u00a0\u202f "), min_size=1
+)
+
+
+@given(WORDS, st.sampled_from(["one", "\\section{one}", "one & 2", "\\item[one] 2"]))
+def test_any_translation_is_read_again_as_it_is(words: str, source: str) -> None:
+    translation = f"A{words}B"
+    read = parse_file(written_as(source, translation).encode(), "a.tex", OPTIONS).segments[0].text
+    assert isinstance(read, CodedText)
+    assert " ".join(read.read().split(" ")) == translation
+
+
 def test_the_main_language_of_babel_becomes_the_target() -> None:
     source = "\\usepackage[{}]{{babel}}\n\\begin{{document}}one\\end{{document}}"
     for options in ("english", "french,english", "T1,main=english"):
