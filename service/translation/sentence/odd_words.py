@@ -8,7 +8,7 @@ import re
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.sentence.abbreviations import LONE
 
-_ALONE = re.compile(rf"(?:{LONE})\.|\w+[^\w\s]\S*\.")
+_ALONE = re.compile(rf"(?:{LONE})\.|\w+[^\w\s']\S*\.")
 """An abbreviation that is all of a text, as Std. and z.B."""
 _CAPITAL, _SMALL = "A-ZÀ-ÖØ-Þ", "a-zß-ÿ"
 _JOINED = rf"(?<=[{_SMALL}][,:&])[{_SMALL}A-Z]"
