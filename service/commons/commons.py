@@ -21,7 +21,8 @@ class Windows(Protocol):
     ) -> int | None:
         """Count `amount`, at most `limit`, under a name, unless it would exceed the limit.
 
-        Returns None, or after how many seconds it would not. `is_test`: count nothing.
+        A negative amount is taken out again. Returns None, or after how many seconds it would not.
+        `is_test`: count nothing.
         """
 
     async def close(self) -> None: ...

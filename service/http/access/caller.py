@@ -20,6 +20,7 @@ from service.errors import (
     InvalidKey,
     KeyRequired,
     LimitExceeded,
+    Overloaded,
     QuotaExceeded,
     ServiceError,
     TextTooLong,
@@ -163,6 +164,8 @@ class Caller:
         self._access, self.client = access, client
         self._is_identified = access.is_open
         self._num_characters = 0
+        self._num_weighted = 0
+        """What it counts as in the minute."""
         self._placed = ""
         """The client that has one place less."""
 
@@ -236,6 +239,7 @@ class Caller:
         async with _refusing_slowly():
             if amount:
                 await self._count_in_minute(TooManyCharacters, "characters", limit, amount)
+                self._num_weighted += amount
             await self._reserve(num_characters)
 
     def for_job(self) -> Caller:
@@ -247,11 +251,14 @@ class Caller:
 
     async def leave(self, status: int | None, *, has_delivered: bool = False) -> None:
         """End the request; `status` None: the client left before its answer. Its characters count
-        if it `has_delivered` a part of a translation, however it ended."""
+        if it `has_delivered` a part of a translation, however it ended, and not for the minute if
+        the server had no room for it."""
         if self._access.is_open:
             return
         self._settle(is_used=has_delivered or outcome_label(status) in _USED)
         self._leave_place()
+        if status == Overloaded.status and not has_delivered:
+            await self._uncount()
         if not self._is_identified:  # its body never came
             with contextlib.suppress(ServiceError):
                 await self.identify(None)
@@ -275,6 +282,14 @@ class Caller:
         name, kind = f"{what}/{self.client.name}", self.client.kind
         if seconds := await windows.count(name, limit, amount, is_test=is_test):
             raise error(f"Slowdown: {limit} {what} per minute are allowed for this {kind}", seconds)
+
+    async def _uncount(self) -> None:
+        """Take the characters of the request out of the minute."""
+        limit, amount = self.client.limits.characters_per_minute, -self._num_weighted
+        if amount:
+            self._num_weighted = 0
+            with contextlib.suppress(ServiceError):  # without a hub nothing is counted
+                await self._count_in_minute(TooManyCharacters, "characters", limit, amount)
 
     async def _reserve(self, num_characters: int) -> None:
         """Set characters of the key's quota aside until `_settle`. Raises QuotaExceeded."""

@@ -278,6 +278,29 @@ def test_what_is_refused_or_fails_before_it_delivers_uses_nothing(
     assert used(server, key) == 3
 
 
+def test_what_the_server_has_no_room_for_leaves_the_minute_as_it_was(
+    serve: Serve, make_key: MakeKey, runner: FakeRunner
+) -> None:
+    """The engine refuses it when its sentences are counted, which is after its characters are."""
+    free, narrow = make_key(), make_key(characters_per_minute=60)
+    server = serve(api_keys="required", max_waiting_sentences=4)
+    admission = server.app.state.server.models.pool.engines["fake"].admission
+    wanted = [20 * letter for letter in "xyz"]
+    runner.gate.clear()
+    try:
+        with ThreadPoolExecutor() as threads:
+            count = itertools.count()
+            while admission.num_sentences < 3:
+                threads.submit(translate, server, free, q=f"text {next(count)}")
+                time.sleep(0.02)
+            answers = [translate(server, narrow, q=wanted) for _ in range(3)]
+            runner.gate.set()
+    finally:
+        runner.gate.set()
+    assert [answer.json()["code"] for answer in answers] == ["overloaded"] * 3
+    assert [translate(server, narrow, q=wanted).status_code for _ in range(2)] == [200, 429]
+
+
 def test_usage_is_stored_and_is_there_after_a_restart(
     serve: Serve, make_key: MakeKey, store: KeyStore
 ) -> None:
