@@ -37,9 +37,11 @@ class OpenTelemetryTracer:
     def __init__(self, endpoint: str, headers: str, version: str) -> None:
         """`headers`: comma-separated name=value pairs."""
         about = Resource.create({SERVICE_NAME: "dragoman", SERVICE_VERSION: version})
-        exporter = OTLPSpanExporter(endpoint, headers=parse_env_headers(headers, liberal=True))
+        self._exporter = OTLPSpanExporter(
+            endpoint, headers=parse_env_headers(headers, liberal=True)
+        )
         self._provider = TracerProvider(resource=about, shutdown_on_exit=False)
-        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer("dragoman", version)
 
     def trace(self, record: RequestRecord) -> None:
@@ -64,6 +66,7 @@ class OpenTelemetryTracer:
         sending = threading.Thread(target=self._provider.force_flush, daemon=True)
         sending.start()
         sending.join(_CLOSE_SECONDS)
+        self._exporter.shutdown()  # type: ignore[no-untyped-call]  # it tries no more
 
     def _trace_sentence(
         self, parent: Context, epoch: float, index: int, model: str, sentence: SentenceDetail
