@@ -101,14 +101,16 @@ def test_the_connection_of_an_unread_stream_ends(
 
 
 def of_documents(server: Served, files: Files) -> bytes:
-    sent = httpx.post(f"{server.url}/documents", data=LANGUAGES, files=files).json()
+    sent = httpx.post(f"{server.url}/documents", data=LANGUAGES, files=files, timeout=60).json()
     state = f"/documents/{sent['id']}"
     until(lambda: httpx.get(server.url + state).json()["status"] == "done")
     return f"GET {state}/result HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
 
 def of_translated_files(server: Served, files: Files) -> bytes:
-    sent = httpx.post(f"{server.url}/translate_file", data=LANGUAGES, files=files).json()
+    sent = httpx.post(
+        f"{server.url}/translate_file", data=LANGUAGES, files=files, timeout=60
+    ).json()
     path = httpx.URL(sent["translatedFileUrl"]).path
     return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
