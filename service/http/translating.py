@@ -12,7 +12,8 @@ from fastapi import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from service.errors import ClientGone
+from service.errors import ClientGone, ServiceError, drop_frames
+from service.http.error_answers import unforeseen
 from service.http.head import CONNECTION_LOST
 from service.http.request_log import RequestRecord
 from service.http.state import ServerState, server_state
@@ -120,6 +121,16 @@ class EventStream(StreamingResponse):
                 await asyncio.gather(sending, leaving, return_exceptions=True)
             if not sending.cancelled():
                 sending.result()
+
+
+def stream_error(failure: Exception, record: RequestRecord) -> ServiceError:
+    """The error that ends a stream, which the record is told of."""
+    error = failure
+    if not isinstance(error, ServiceError):
+        error = unforeseen(failure, record.request_id)
+    drop_frames(failure)
+    record.status = error.status
+    return error
 
 
 async def event_stream(

@@ -11,14 +11,13 @@ from fastapi.sse import format_sse_event
 from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
 
-from service.errors import MissingField, ServiceError, drop_frames
+from service.errors import MissingField
 from service.http.accept import accepted
 from service.http.answers import TranslateResponse, render_answer, render_error, render_piece
 from service.http.apis.apertium import answer_apertium, is_apertium_form
 from service.http.apis.deeplx import answer_deeplx, is_deeplx
 from service.http.apis.mtranserver import answer_mtranserver, answer_plainly, is_mtranserver
 from service.http.bodies import JSON, PLAIN
-from service.http.error_answers import unforeseen
 from service.http.openapi import (
     WITH_ACCESS,
     WITH_BODY,
@@ -36,6 +35,7 @@ from service.http.translate_request import TranslateRequest
 from service.http.translating import (
     EVENT_STREAM,
     event_stream,
+    stream_error,
     translate_texts,
     until_disconnected,
 )
@@ -147,16 +147,13 @@ async def translate(request: Request) -> Any:
 async def _events(
     wanted: TranslateRequest, pieces: Pieces, record: RequestRecord
 ) -> AsyncGenerator[bytes]:
-    own_id = record.request_id
     try:
         async for piece in pieces:
             kind = "token" if isinstance(piece, TextPiece) else "final"
             message = await render_piece(wanted, piece, record)
             yield format_sse_event(data_str=message, event=kind)
     except Exception as failure:
-        error = failure if isinstance(failure, ServiceError) else unforeseen(failure, own_id)
-        drop_frames(failure)
-        record.status = error.status
+        error = stream_error(failure, record)
         yield format_sse_event(data_str=render_error(error), event="error")
 
 
