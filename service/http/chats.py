@@ -22,10 +22,21 @@ from service.http.state import ServerState
 from service.http.translate_request import TranslateRequest
 from service.translation.job import AUTO
 from service.translation.results import TextPiece, TranslationResult
+from service.translation.routing import Routes
 from service.translation.text_work import text_work
 from service.translation.translator import Pieces
 
 _PAIR = re.compile(r"([A-Za-z]{2,8}(?:[-_][A-Z][A-Za-z]{1,3})?)-([A-Za-z]{2,8}(?:[-_]\w{2,4})?)")
+MOST_NAMED = 255
+"""Characters of a model's name, which each part of a stream repeats."""
+_ANY = "dragoman"
+"""The model whose languages are those of the messages."""
+
+
+def model_names(routes: Routes) -> list[str]:
+    """The names that models are listed by: for any languages, for a target, for a pair."""
+    targets = (f"{AUTO}-{code}" for code in routes.languages)
+    return [_ANY, *targets, *map("-".join, routes.pairs)]
 
 
 class Chat:

@@ -36,7 +36,7 @@ from service.exhaustion import is_exhaustion
 from service.stores.glossary_rows import NO_DICTIONARY
 
 DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/translate", "/language/translate/v2"
-OPENAI = "/v1/"
+OPENAI, OLLAMA = "/v1/", "/api/"
 OPUS_CAT = ("/MTRestService/", "/MtRestService/")
 """Path prefixes of the other APIs. OPUS-CAT's plugins know only the status of an error."""
 APERTIUM, APERTIUM_PAIRS = "/translate", "/listPairs"
@@ -56,6 +56,8 @@ _NOT_OFFERED = {
     "/v1/responses": "OpenAI's responses, other than chat completions,",
     "/v1/completions": "OpenAI's completions, other than of chats,",
     "/v1/embeddings": "embeddings",
+    "/api/embed": "embeddings",
+    "/api/pull": "models to pull",
 }
 """By path prefix: what clients of the other APIs may ask for; they would repeat a 501."""
 _UNSUPPORTED = re.compile(r"(source|target) language (.+) is not supported;")
@@ -177,6 +179,10 @@ def openai_error(status: int, error: ServiceError, message: str) -> dict[str, ob
     return {"error": {"message": message, "type": kind, "param": None, "code": error.code}}
 
 
+def ollama_error(_: int, __: ServiceError, message: str) -> dict[str, object]:
+    return {"error": message}
+
+
 def _deeplx(status: int, error: ServiceError, message: str) -> dict[str, object]:
     return {"code": status, "message": message}
 
@@ -222,6 +228,7 @@ _FORMATS: Mapping[str, _Foreign] = {
     ),
     DEEPLX: (_deeplx, {}),
     OPENAI: (openai_error, {InvalidKey.code: KeyRequired.status}),
+    OLLAMA: (ollama_error, {}),
     GOOGLE: (_google, {KeyRequired.code: InvalidKey.status, InvalidKey.code: 400}),
 }
 """By prefix; of two that a path has the first counts."""

@@ -24,6 +24,7 @@ from service.http.apis import (
     google,
     immersive,
     libretranslate,
+    ollama,
     openai,
     opus_cat,
 )
@@ -45,7 +46,7 @@ from service.http.state import ServerState
 _WORK = frozenset(
     {
         *(translate.PATH, translate.NEXT_WORDS, files.PATH, deepl.TRANSLATE),
-        *(google.PATH, deeplx.PATH, immersive.PATH, openai.PATH),
+        *(google.PATH, deeplx.PATH, immersive.PATH, openai.PATH, ollama.CHAT, ollama.GENERATE),
         *opus_cat.WORK,
     }
 )
@@ -65,7 +66,8 @@ PATHS = Paths(
         *(deepl_languages.LANGUAGES, deepl_languages.LANGUAGES_3, deepl_languages.RESOURCES),
         *(deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
-        *(google.DETECT, google.LANGUAGES, openai.MODELS, APERTIUM_PAIRS, operation.MODELS),
+        *(google.DETECT, google.LANGUAGES, openai.MODELS, ollama.MODELS, ollama.VERSION),
+        *(APERTIUM_PAIRS, operation.MODELS),
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, documents.BELOW),
@@ -189,6 +191,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         opus_cat.router,
         immersive.router,
         openai.router,
+        ollama.router,
         deepl.router,
         deepl_languages.router,
         deepl.make_document_router(offer),

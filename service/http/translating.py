@@ -99,12 +99,14 @@ class EventStream(StreamingResponse):
     """A streaming response that always closes `work` at its end, and detects a disconnect even
     while there is nothing to send."""
 
-    media_type = EVENT_STREAM
-
     def __init__(
-        self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack, record: RequestRecord
+        self,
+        events: AsyncGenerator[bytes],
+        work: contextlib.AsyncExitStack,
+        record: RequestRecord,
+        media_type: str,
     ) -> None:
-        super().__init__(events, headers={"Cache-Control": "no-store"})
+        super().__init__(events, headers={"Cache-Control": "no-store"}, media_type=media_type)
         self._work, self._record = work, record
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -138,8 +140,9 @@ async def event_stream(
     state: ServerState,
     record: RequestRecord,
     events: Callable[[Pieces], AsyncGenerator[bytes]],
+    media_type: str = EVENT_STREAM,
 ) -> EventStream:
     """Start the job before the response, so early errors are ordinary error answers."""
     work = contextlib.AsyncExitStack()
     pieces = await work.enter_async_context(state.suggested.stream(job))
-    return EventStream(events(pieces), work, record)
+    return EventStream(events(pieces), work, record, media_type)

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from service.errors import NotFound, shown
 from service.http.bodies import JSON
-from service.http.chats import Chat
+from service.http.chats import MOST_NAMED, Chat, model_names
 from service.http.error_answers import openai_error
 from service.http.request_fields import RequestModel
 from service.http.request_log import RequestRecord
@@ -22,19 +22,16 @@ from service.http.requests import read_request
 from service.http.routers import READ, foreign_router
 from service.http.state import server_state
 from service.http.translating import event_stream, stream_error, translate_texts
-from service.translation.job import AUTO
 from service.translation.translator import Pieces
 
 PATH, MODELS = "/v1/chat/completions", "/v1/models"
-_MOST_NAMED = 255
-"""Characters of the model's name, which each chunk of a stream repeats."""
 router = foreign_router()
 
 
 class ChatRequest(RequestModel):
     """The fields that count; options of language models have no effect."""
 
-    model: str = Field("", max_length=_MOST_NAMED)
+    model: str = Field("", max_length=MOST_NAMED)
     messages: Any
     stream: bool = False
     stream_options: Any = None
@@ -56,17 +53,15 @@ class ChatRequest(RequestModel):
 
 @router.api_route(MODELS, methods=[*READ])
 async def models(request: Request) -> dict[str, Any]:
-    """A model for each pair of languages."""
-    pairs = server_state(request).dispatcher.routes.pairs
-    return {"object": "list", "data": [_model("-".join(pair)) for pair in pairs]}
+    """The models that a client may choose from."""
+    names = model_names(server_state(request).dispatcher.routes)
+    return {"object": "list", "data": list(map(_model, names))}
 
 
 @router.api_route(MODELS + "/{name}", methods=[*READ])
 async def model(request: Request, name: str) -> dict[str, Any]:
-    """A model that is listed, or of a pair whose source is detected. Raises NotFound."""
-    routes = server_state(request).dispatcher.routes
-    pairs = [*routes.pairs, *((AUTO, code) for code in routes.languages)]
-    if name not in map("-".join, pairs):
+    """A model that is listed. Raises NotFound."""
+    if name not in model_names(server_state(request).dispatcher.routes):
         raise NotFound(f"model must be a pair of languages such as en-de, got {shown(name)}")
     return _model(name)
 

@@ -51,7 +51,7 @@ def error_members(path: str, method: str = "POST") -> set[str]:
     members = {
         ("/v2/", "/v3/"): {"message"},
         ("/v1/translate",): {"code", "message"},
-        ("/v1/", "/language/"): {"error"},
+        ("/v1/", "/language/", "/api/"): {"error"},
     }
     found = (names for prefixes, names in members.items() if path.startswith(prefixes))
     return next(found, {"error", "code", "request_id"})

@@ -73,6 +73,11 @@ def check_openai(body: Any, status: int, error: ServiceError) -> None:
     assert status == {"invalid_field": 400, "invalid_key": 401}.get(error.code, error.status)
 
 
+def check_ollama(body: Any, status: int, error: ServiceError) -> None:
+    assert body == {"error": printable(MESSAGE)}
+    assert status == {"invalid_field": 400}.get(error.code, error.status)
+
+
 def check_deeplx(body: Any, status: int, error: ServiceError) -> None:
     assert body == {"code": status, "message": printable(MESSAGE)}
     assert status == {"invalid_field": 400}.get(error.code, error.status)
@@ -103,6 +108,7 @@ CHECKS: dict[str, Callable[[Any, int, ServiceError], None]] = {
     "/v1/translate": check_deeplx,
     "/v1/chat/completions": check_openai,
     "/v1/responses": check_openai,
+    "/api/chat": check_ollama,
     "/language/translate/v2/detect": check_google,
 }
 
@@ -171,6 +177,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "/v3/glossaries": {"name": "a", "dictionaries": [{"source_lang": "EN", "target_lang": "DE"}]},
     "/v1/translate": {"text": "a", "target_lang": "DE", "source_lang": "EN"},
     "/v1/chat/completions": {"model": "en-de", "messages": [{"role": "user", "content": "a"}]},
+    "/api/generate": {"model": "en-de", "prompt": "a"},
     "/immersive": {"text_list": ["a"], "target_lang": "DE", "source_lang": "EN"},
     "/language/translate/v2": {"q": "a", "target": "de", "source": "en"},
 }

@@ -64,6 +64,7 @@ ASKED: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
         {"messages": [{"role": "user", "content": f"Translate to German:\n{TEXT}"}]},
         {},
     ),
+    "ollama": ("/api/generate", {"model": "x", "prompt": f"Translate to German:\n{TEXT}"}, {}),
 }
 FORMS = {
     "form": ("/translate", {"q": TEXT, **PAIR}),

@@ -30,11 +30,17 @@ CHAT = f'{{"model": "en-de", "stream": true, "messages": [{{"role": "user", "con
 STREAMS = {
     "events": (b"/translate", b"Accept: text/event-stream\r\n", BODY),
     "chat": (b"/v1/chat/completions", b"", CHAT.encode()),
+    "lines": (b"/api/chat", b"", CHAT.encode()),
 }
 FILE = package({"word/document.xml": DOCX, "picture.bin": random.Random(1).randbytes(8_000_000)})
 NUM_READERS, LANGUAGES = 20, {"source": "en", "target": "de"}
 Files = dict[str, tuple[str, bytes]]
-ENDS = {"events": b"event: final", "chat": b"data: [DONE]", "websocket": b'"type":"final"'}
+ENDS = {
+    "events": b"event: final",
+    "chat": b"data: [DONE]",
+    "lines": b'"done":true',
+    "websocket": b'"type":"final"',
+}
 
 
 @pytest.fixture

@@ -382,9 +382,10 @@ NEEDS_MODELS = {
     "/language/translate/v2/detect": {"q": TEXT},
     "/v1/translate": {"text": TEXT, "target_lang": "EN"},
     "/v1/chat/completions": {"model": "zh-en", "messages": [{"role": "user", "content": TEXT}]},
+    "/api/generate": {"model": "zh-en", "prompt": TEXT},
 }
 NEEDS_NONE = ("/languages", "/frontend/settings", "/v2/languages?type=target", "/v1/models",
-              "/language/translate/v2/languages", "/models", "/page/limits.json",
+              "/language/translate/v2/languages", "/models", "/api/tags", "/page/limits.json",
               "/health/live")  # fmt: skip
 
 
