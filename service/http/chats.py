@@ -16,6 +16,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from service.errors import InvalidField, shown
+from service.http.chat_batches import Batch, read_batch
 from service.http.prompts import NamedLanguages, instructs, read_instruction, read_prompt
 from service.http.request_log import RequestRecord
 from service.http.state import ServerState
@@ -45,6 +46,8 @@ class Chat:
 
     def __init__(self, model: str, messages: object, schema: object = None) -> None:
         self._model, self._messages, self._schema = model, messages, schema
+        self._batch: Batch | None = None
+        self._source = AUTO
 
     @functools.cached_property
     def text(self) -> str:
@@ -64,20 +67,25 @@ class Chat:
 
     def content(self, translations: Sequence[TranslationResult]) -> str:
         """The whole answer."""
+        if self._batch is not None:
+            return self._batch.content(translations, self._source)
         before, behind = self._around
         return before + self.in_answer(translations[0].text) + behind
 
     async def contents(self, pieces: Pieces, record: RequestRecord) -> AsyncGenerator[str]:
-        """The parts of the answer as they come. The record is told of the translations."""
-        before, behind = self._around
+        """The parts of the answer as they come; of a batch all at once. The record is told of the
+        translations."""
+        before, behind = ("", "") if self._batch else self._around
         if before:
             yield before
         async for piece in pieces:
-            record.has_delivered = True
-            if isinstance(piece, TextPiece):
-                yield self.in_answer(piece.text)
-            else:
+            if not isinstance(piece, TextPiece):
                 record.translations = piece
+                behind = self.content(piece) if self._batch else behind
+            elif not self._batch:
+                record.has_delivered = True
+                yield self.in_answer(piece.text)
+        record.has_delivered = True
         if behind:
             yield behind
 
@@ -99,7 +107,8 @@ class Chat:
 
     def _read(self, state: ServerState) -> TranslateRequest:
         text, routes = self.text, state.dispatcher.routes
-        prompt = read_prompt(text, routes.languages)
+        self._batch = read_batch(text)
+        prompt = None if self._batch else read_prompt(text, routes.languages)
         named = self._named(routes.languages, must_be_told=prompt is not None)
         languages = next((one for one in named if _is_known(one, routes.known)), None)
         if prompt is not None and (
@@ -107,13 +116,21 @@ class Chat:
             or routes.known(languages.target) == routes.known(prompt.languages.target)
         ):
             languages, text = languages or prompt.languages, prompt.text
+            self._batch = read_batch(text)
+        if self._batch and (target := self._batch.target):
+            own = routes.known(target)
+            if languages is None or own not in (None, routes.known(languages.target)):
+                languages = NamedLanguages(None, target)
         languages = languages or next(iter(reversed(named)), None)
         if languages is None:
             raise InvalidField(
                 "model must be a pair of languages such as en-de, or a message must begin as "
                 f'"Translate to German: Good morning."; got {shown(self._model)} and {shown(text)}'
             )
-        given = {"q": text, "source": languages.source or AUTO, "target": languages.target}
+        self._source = languages.source or AUTO
+        given: dict[str, Any] = {"q": text, "source": self._source, "target": languages.target}
+        if self._batch:
+            given |= {"q": self._batch.texts, "format": "auto", **self._batch.options}
         return TranslateRequest.validated(given)
 
     def _named(self, codes: Sequence[str], *, must_be_told: bool) -> list[NamedLanguages]:
