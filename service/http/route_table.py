@@ -24,6 +24,7 @@ from service.http.apis import (
     google,
     immersive,
     libretranslate,
+    mtranserver,
     ollama,
     openai,
     opus_cat,
@@ -45,7 +46,7 @@ from service.http.state import ServerState
 
 _WORK = frozenset(
     {
-        *(translate.PATH, translate.NEXT_WORDS, files.PATH, deepl.TRANSLATE),
+        *(translate.PATH, translate.NEXT_WORDS, mtranserver.BATCH, files.PATH, deepl.TRANSLATE),
         *(google.PATH, deeplx.PATH, immersive.PATH, openai.PATH, ollama.CHAT, ollama.GENERATE),
         *opus_cat.WORK,
     }
@@ -188,6 +189,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         deeplx.router,
         apertium.router,
         translate.queried,
+        mtranserver.router,
         opus_cat.router,
         immersive.router,
         openai.router,

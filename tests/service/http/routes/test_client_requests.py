@@ -163,15 +163,41 @@ def test_subtitle_edit_sends_deeplx_its_json_as_a_text(client: TestClient, path:
 def test_clients_of_mtranserver_are_known_by_the_fields(client: TestClient) -> None:
     """Zotero's plugin and STranslate post JSON, and XUnity.AutoTranslator gets a plain text."""
     asked = {"text": "Hi there.", "from": "en", "to": "de"}
-    assert client.post("/translate", json=asked).json() == {"result": "HI THERE."}
+    assert client.post("/translate", json=asked).json()["result"] == "HI THERE."
     html = {**asked, "text": "<b>Hi</b> there.", "html": True}
-    assert client.post("/translate", json=html).json() == {"result": "<b>HI</b> THERE."}
+    assert client.post("/translate", json=html).json()["result"] == "<b>HI</b> THERE."
+    batch = {**asked, "texts": ["<b>Hi</b> there.", "", "Bye."], "html": True}
+    for path in ("/translate", "/translate/batch"):
+        found = client.post(path, json=batch).json()["results"]
+        assert found == ["<b>HI</b> THERE.", "", "BYE."]
+        assert client.post(path, json={**batch, "texts": []}).json()["results"] == []
     plain = client.get("/translate", params={**asked, "text": "Hi\nthere."})
     assert plain.text == "HI\nTHERE."
     assert plain.headers["Content-Type"].startswith("text/plain")
     for wrong in ({"text": ["Hi."]}, {"text": 5}, {"to": "xx"}, {"from": 5}):
         assert client.post("/translate", json=asked | wrong).status_code in (400, 422)
-    assert client.get("/translate?text=a&text=b&from=en&to=de").status_code == 400
+    for wrong in ({"texts": "Hi."}, {"texts": [5]}, {"texts": None}, {"to": "xx"}, {"from": None}):
+        answer = client.post("/translate/batch", json=batch | wrong)
+        assert answer.status_code in (400, 422)
+    for absent in ({"from": "en"}, {"texts": ["Hi."]}, {}, [], "Hi."):
+        answer = client.post("/translate/batch", json=absent)
+        assert (answer.status_code, "missing" in answer.json()["error"]) == (400, True)
+    for query in ("text=a&text=b&from=en&to=de", "texts=a&from=en&to=de"):
+        assert client.get(f"/translate?{query}").status_code == 400
+
+
+def test_kiss_translators_custom_api_tells_the_language_of_each_text(client: TestClient) -> None:
+    asked = {"text": GERMAN, "from": "auto", "to": "en"}
+    found = client.post("/translate", json=asked).json()
+    assert (found["text"], found["src"]) == (GERMAN.upper(), "de")
+    batch = {"texts": [GERMAN, "This is an English sentence."], "from": "auto", "to": "zh-CN"}
+    items = client.post("/translate", json=batch).json()["translations"]
+    assert [(item["text"], item["src"]) for item in items] == [
+        (GERMAN.upper(), "de"),
+        ("THIS IS AN ENGLISH SENTENCE.", "en"),
+    ]
+    told = client.post("/translate", json={**asked, "from": "de"}).json()
+    assert told["src"] == "de"
 
 
 FILLED: list[tuple[str, type[RequestModel], dict[str, str]]] = [
