@@ -5,6 +5,7 @@ Plain ASGI, because Starlette's BaseHTTPMiddleware hides the client's disconnect
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -15,6 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.errors import ClientGone, ForeignPage, NotFound, ServiceError, drop_frames
+from service.http.access.caller import TOKEN_FIELD
 from service.http.error_answers import (
     DEEPL,
     DEEPL_3,
@@ -32,6 +34,7 @@ from service.http.request_log import ID_HEADER, RequestRecord
 from service.http.state import ServerState
 
 _METRICS, _PROBES = "/metrics", "/health"
+_KEYED_PATH = re.compile(r"/(?P<key>drg_[0-9a-f]+_[0-9a-f]+)(?P<path>(?:/v[12])?/translate)")
 
 
 class RequestMiddleware:
@@ -63,8 +66,8 @@ class RequestMiddleware:
         if scope["type"] == "http":
             rules = self._paths.named_rules.get(scope["path"])
             if rules is None:
-                scope["path"] = path = _tidy(scope["path"])
-                rules = self._paths.rules(path)
+                _tidy(scope)
+                rules = self._paths.rules(scope["path"])
             exchange = Exchange(scope, receive, send, rules)
             scope.setdefault("state", {}).update(exchange=exchange, record=exchange.record)
             await self._answer(scope, exchange.receive, exchange.send)
@@ -194,9 +197,14 @@ def _is_preflight(scope: Scope, headers: HeaderValues) -> bool:
     return asks and scope["method"] == "OPTIONS"
 
 
-def _tidy(path: str) -> str:
-    """Without a second slash at the beginning, which a server's address may end with, and without
-    one at the end of DeepL's and Google's paths."""
+def _tidy(scope: Scope) -> None:
+    """Remove a second slash at the beginning of the path, which a server's address may end with,
+    and one at the end of DeepL's and Google's paths. A key before DeepLX's path goes to the query,
+    where these clients may send it, too."""
+    path: str = scope["path"]
     if path.startswith("//"):
         path = "/" + path.lstrip("/")
-    return path.rstrip("/") if path.startswith((DEEPL, DEEPL_3, GOOGLE)) else path
+    if keyed := _KEYED_PATH.fullmatch(path):
+        path = keyed["path"]
+        scope["query_string"] = f"{TOKEN_FIELD}={keyed['key']}&".encode() + scope["query_string"]
+    scope["path"] = path.rstrip("/") if path.startswith((DEEPL, DEEPL_3, GOOGLE)) else path

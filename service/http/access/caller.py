@@ -33,12 +33,13 @@ from service.http.access.key_ring import KeyRing
 from service.http.error_answers import GOOGLE, OPUS_CAT, is_apertium
 from service.http.head import HeaderValues
 from service.http.request_fields import KEY_FIELDS
-from service.stores.api_key import EVERYBODY, ApiKey, ClientLimits, Owner
+from service.stores.api_key import EVERYBODY, ApiKey, ClientLimits, Owner, read_key
 from service.stores.keys import Used
 
 GOOGLE_HEADER = "X-Goog-Api-Key"
-_SHORT_FIELD, _OPUS_CAT_FIELD, _DEEPLX_FIELD = "key", "tokenCode", "token"
-_DEEPLX_PATHS = ("/translate", "/v1/translate")
+_SHORT_FIELD, _OPUS_CAT_FIELD, TOKEN_FIELD = "key", "tokenCode", "token"
+_TOKEN_PATHS = ("/translate", "/translate/batch", "/v1/translate", "/v2/translate")
+"""Of DeepLX and MTranServer."""
 _NO_TOKEN = (_OPUS_CAT_FIELD, "0")
 """What OPUS-CAT's plugins always send."""
 _GOOGLE_NAME = GOOGLE_HEADER.lower().encode()
@@ -61,6 +62,8 @@ def key_of_head(scope: Scope, headers: HeaderValues) -> str | None:
     scheme, _, given = authorization.strip().partition(" ")
     if scheme.lower() in _SCHEMES and given.strip():
         return given.strip()
+    if read_key(scheme) is not None:  # Zotero's plugin names no scheme, or sends "None"
+        return scheme
     return headers.get(_GOOGLE_NAME, b"").decode("latin-1") or _key_of_query(scope)
 
 
@@ -83,7 +86,7 @@ def _fields_of_path(scope: Scope) -> tuple[str, ...]:
         return (_OPUS_CAT_FIELD,)
     if path.startswith(GOOGLE) or is_apertium(path, scope.get("method", "")):
         return (_SHORT_FIELD,)
-    return (_DEEPLX_FIELD,) if path in _DEEPLX_PATHS else ()
+    return (TOKEN_FIELD,) if path in _TOKEN_PATHS else ()
 
 
 def client_address(host: str | None) -> str:

@@ -134,7 +134,9 @@ class DeepLRequest(RequestModel):
 
 
 class TextRequest(DeepLRequest):
-    """The fields of POST /v2/translate."""
+    """The fields of POST /v2/translate. DeepLX's has a key in the query."""
+
+    unreported = ("token",)
 
     text: Texts
     context: str | None = None

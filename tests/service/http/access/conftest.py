@@ -22,6 +22,7 @@ from tests.service.served import Served, served
 
 PAIRS = (("en", "de"), ("de", "en"))
 DEEPL = {"text": ["Hi."], "target_lang": "DE", "source_lang": "EN"}
+MTRAN = {"text": "Hi.", "from": "en", "to": "de"}
 GOOGLE = "/language/translate/v2"
 WRONG = "drg_0123456789ab_" + "0" * 48
 Serve = Callable[..., Served]
@@ -69,6 +70,15 @@ WAYS = {
     "deeplx query, its other path": lambda key: (
         f"/translate?token={key}",
         {"json": {**DEEPL, "text": "Hi."}},
+    ),
+    "no scheme": lambda key: ("/translate", {"json": MTRAN, "headers": {"Authorization": key}}),
+    "mtranserver query": lambda key: (
+        f"/translate/batch?token={key}",
+        {"json": {"texts": ["Hi."], "from": "en", "to": "de"}},
+    ),
+    "ollama": lambda key: (
+        "/api/generate",
+        {"json": {"model": "en-de", "prompt": "Hi."}, "headers": bearer(key)},
     ),
     "immersive": lambda key: (
         "/immersive",

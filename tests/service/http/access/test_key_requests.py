@@ -72,6 +72,39 @@ def test_a_cat_tools_key_is_in_the_address(serve: Serve, make_key: MakeKey) -> N
     assert httpx.post(server.url + f"/translate?key={keys[0]}", json=FIELDS).status_code == 401
 
 
+@pytest.mark.parametrize("path", ["/{}/translate", "/{}/v1/translate", "//{}/v2/translate"])
+def test_a_key_before_deeplxs_path_is_one(serve: Serve, make_key: MakeKey, path: str) -> None:
+    """As in https://api.deeplx.org/KEY/translate, with the path's limits, metrics and errors."""
+    server, key = serve(api_keys="required"), make_key()
+    until(lambda: used(server, key) == 0)
+    asked = {"json": {**DEEPL, "text": "Hi."}}
+    answer = post(server, path.format(key), asked)
+    assert (answer.status_code, "HI." in answer.text) == (200, True)
+    assert "X-Ignored-Fields" not in answer.headers
+    until(lambda: used(server, key) == 3)
+    plain = path.format("")[1:].replace("//", "/")
+    refused = post(server, path.format(WRONG), asked)
+    assert refused.status_code == 403
+    told = post(server, plain, {**asked, "headers": bearer(WRONG)}).json()
+    assert refused.json() | {"request_id": ""} == told | {"request_id": ""}
+    assert "HI." in post(serve(), path.format(WRONG), asked).text  # keys are off
+    page = httpx.get(f"{server.url}/metrics").text
+    assert f'dragoman_requests_total{{endpoint="{plain}",' in page
+    assert key not in page
+
+
+def test_what_stands_in_place_of_a_key_but_is_none_counts_as_none(serve: Serve) -> None:
+    """Zotero's plugin and calibre's send "None" to DeepLX, and a path need not hold a key."""
+    deeplx = {**DEEPL, "text": "Hi."}
+    for keys, status in (("required", 401), ("optional", 200)):
+        server = serve(api_keys=keys)
+        for given in ("None", "Bearer", "Basic YTpi", "drg_1", ""):
+            asked = {"json": deeplx, "headers": {"Authorization": given}}
+            assert post(server, "/translate", asked).status_code == status, given
+    for path in ("/drg_1/translate", "/key/translate", f"/{WRONG}/translate/next", f"/{WRONG}"):
+        assert post(server, path, {"json": deeplx}).status_code == 404
+
+
 def test_a_missing_and_a_wrong_key_are_refused_in_libretranslates_words(serve: Serve) -> None:
     server = serve(api_keys="required")
     missing, wrong = translate(server), translate(server, WRONG)
