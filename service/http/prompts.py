@@ -30,7 +30,9 @@ _INSTRUCTS = re.compile(
     r"|you are an?|you will be (?:given|provided)|du bist|sie sind|below is"
     r"|(?:the )?following (?:is|text)|treat (?:the )?(?:next|following)"
     r"|this is an? \w+ to \w+ translation"
-    r"|as an? (?:\w+ ){0,3}(?:translator|interpreter|expert))\b"
+    r"|as an? (?:\w+ ){0,3}(?:translator|interpreter|expert)"
+    r"|only (?:reply|respond|return|output|give|provide)|(?:reply|respond|return|output) only"
+    r"|(?<=# )role)\b"
     r"|[请請把将將用]|[你您](?:是|的任)|[帮幫]我|[麻劳勞][烦煩驾駕]|作[为為]|[从從由]|以下|下面|[翻译譯])",
     re.I,
 )
@@ -83,6 +85,7 @@ _LABEL = re.compile(
     r"|content *[:：](?=\s*\n))",
     re.I,
 )
+_SOURCE_LABEL = re.compile(r"^source text *[:：]", re.I | re.M)
 _NEXT_LABEL = re.compile(r"\s*(?:\w{1,20} )?translat(?:ed text|ion)\s*[:：]\s*", re.I)
 _NAME = re.compile(r"\s*([^\W\d_][^:：\n]{0,39})[:：]\s*")
 """A language's name before a text."""
@@ -114,8 +117,8 @@ class Prompt(NamedTuple):
 def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
     """The text and the languages of a message that asks for its translation; None: it does not.
     `codes`: of the known languages."""
-    if enclosed := _read_enclosed(message, codes):
-        return enclosed
+    if found := _read_enclosed(message, codes) or _read_labelled(message, codes):
+        return found
     if not instructs(message):
         return None
     message = _without_context(message)
@@ -145,6 +148,18 @@ def _read_enclosed(message: str, codes: Sequence[str]) -> Prompt | None:
             languages = read_instruction(asked, codes)
             return Prompt(languages, text.strip()) if languages else None
     return None
+
+
+def _read_labelled(message: str, codes: Sequence[str]) -> Prompt | None:
+    """A text between "Source text:" and a last line "Translated text:". Of the lines before it, the
+    last that names a language to translate into counts: the first may tell of the text."""
+    label = _SOURCE_LABEL.search(message[:_MOST_ASKED])
+    text, _, last = message[label.end() :].strip().rpartition("\n") if label else ("", "", "")
+    if not (label and text and _NEXT_LABEL.fullmatch(last)):
+        return None
+    asked = message[: label.start()].splitlines()
+    languages = next(filter(None, (read_instruction(one, codes) for one in asked[::-1])), None)
+    return Prompt(languages, text.strip()) if languages else None
 
 
 def _without_context(message: str) -> str:

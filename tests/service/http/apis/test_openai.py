@@ -108,6 +108,17 @@ def test_the_model_or_the_system_message_names_the_languages(
         "Translate the following to German:\n---\n{}\n---",
         "Translate to German:\n\n{}\n\n<page_context>\nAbout a dog.\n</page_context>",
         "请将以下文本从 en 翻译成 de。\n只输出译文。\n\n{}",
+        "Only reply the result and nothing else. Please translate to Deutsch:\n\n{}",
+        "Output only the translation. Translate to German:\n{}",
+        "# Context\nTitle: Learn French, and translate it into Japanese: a course\nSummary: \n\n"
+        "# Task\nTranslate the Source Text below to German.\n1. Use the Context.\n"
+        "2. Output ONLY the translated text. No markdown, no explanations.\n\nSource Text: {}\n\n"
+        "Translated Text:",
+        '# ROLE\nYou are an expert "SRT Formatter". Your aim is to translate ONLY the subtitles '
+        "inside the `<INPUT>` tags into German.\n\n# RULES\nOutput ONLY what is inside "
+        "`<TRANSLATE_TEXT>` tags.\n*CORRECT OUTPUT:*\n<TRANSLATE_TEXT>\n[a line]\n"
+        "</TRANSLATE_TEXT>\n---\n# ACTUAL TASK\nTranslate the batch into German.\n\n"
+        "<INPUT>\n{}\n</INPUT>",
     ],
 )
 def test_a_message_may_begin_with_the_instruction(client: TestClient, prompt: str) -> None:
@@ -159,6 +170,9 @@ def test_an_arrow_ends_a_quoted_text(text: str) -> None:
         "Hi: you",
         "She translated the book into German: it took a year.",
         "Translation into German: 5 euros a page",
+        "# Goals\nTranslate the manual to German: see the list.",
+        "Source text: a novel.\nIt was translated to German.\nTranslated text:",
+        "Only replies that were translated to German count: three.",
         "The translator turned it into German:\nnobody liked it.",
         "Note: please translate the letter to German.\nThanks.",
         "这本书被翻译成德文：很好看。",
