@@ -32,8 +32,8 @@ from service.translation.glossary import (
 JsonSchema = Mapping[str, Any]
 NO_SPACE = r"[^\s\x1C-\x1F\x85]"
 """A character that str.strip leaves, for any dialect of regular expressions."""
-KEY_FIELDS = ("api_key", "auth_key")
-"""LibreTranslate's field of a key, and DeepL's old one."""
+KEY_FIELDS = ("api_key", "auth_key", "authKey")
+"""LibreTranslate's field of a key, DeepL's old one, and that of Subtitle Translator."""
 SECRETS = (*KEY_FIELDS, "secret", "document_key")
 """Fields whose values no error shows."""
 NO_BOUNDS: Mapping[str, int] = MappingProxyType({})

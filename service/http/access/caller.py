@@ -39,7 +39,7 @@ from service.stores.keys import Used
 GOOGLE_HEADER = "X-Goog-Api-Key"
 _SHORT_FIELD, _OPUS_CAT_FIELD, TOKEN_FIELD = "key", "tokenCode", "token"
 _TOKEN_PATHS = ("/translate", "/translate/batch", "/v1/translate", "/v2/translate")
-"""Of DeepLX and MTranServer."""
+"""Of DeepLX and MTranServer. pyvideotrans sends them `key`."""
 _NO_TOKEN = (_OPUS_CAT_FIELD, "0")
 """What OPUS-CAT's plugins always send."""
 _GOOGLE_NAME = GOOGLE_HEADER.lower().encode()
@@ -86,7 +86,7 @@ def _fields_of_path(scope: Scope) -> tuple[str, ...]:
         return (_OPUS_CAT_FIELD,)
     if path.startswith(GOOGLE) or is_apertium(path, scope.get("method", "")):
         return (_SHORT_FIELD,)
-    return (TOKEN_FIELD,) if path in _TOKEN_PATHS else ()
+    return (TOKEN_FIELD, _SHORT_FIELD) if path in _TOKEN_PATHS else ()
 
 
 def client_address(host: str | None) -> str:

@@ -25,9 +25,9 @@ router = foreign_router()
 
 
 class DeepLXRequest(RequestModel):
-    """One text; source_lang may be "auto". The token is a key."""
+    """One text; source_lang may be "auto". The token, or `key`, is a key."""
 
-    unreported = ("token",)
+    unreported = ("token", "key")
 
     text: str
     target_lang: LanguageCode

@@ -67,6 +67,14 @@ WAYS = {
         {"json": {**DEEPL, "text": "Hi."}, "headers": bearer(key)},
     ),
     "deeplx query": lambda key: (f"/v1/translate?token={key}", {"json": {**DEEPL, "text": "Hi."}}),
+    "deeplx query, as pyvideotrans": lambda key: (
+        f"/translate?key={key}",
+        {"json": {**DEEPL, "text": "Hi."}},
+    ),
+    "deepl field, as subtitle translator": lambda key: (
+        "/v2/translate",
+        {"json": {**DEEPL, "text": "Hi.", "authKey": key}},
+    ),
     "deeplx query, its other path": lambda key: (
         f"/translate?token={key}",
         {"json": {**DEEPL, "text": "Hi."}},

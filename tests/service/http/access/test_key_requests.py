@@ -69,7 +69,7 @@ def test_a_cat_tools_key_is_in_the_address(serve: Serve, make_key: MakeKey) -> N
     assert refused["explanation"] == "Invalid API key"
     pairs = [httpx.get(f"{server.url}/listPairs?key={key}") for key in (keys[0], WRONG, "")]
     assert [answer.status_code for answer in pairs] == [200, 403, 401]
-    assert httpx.post(server.url + f"/translate?key={keys[0]}", json=FIELDS).status_code == 401
+    assert httpx.post(server.url + f"/detect?key={keys[0]}", json=FIELDS).status_code == 401
 
 
 @pytest.mark.parametrize("path", ["/{}/translate", "/{}/v1/translate", "//{}/v2/translate"])
