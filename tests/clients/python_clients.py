@@ -224,3 +224,21 @@ def test_openai(server: Served) -> None:
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "HI."
     with pytest.raises(BadRequestError, match="pair of languages"):
         client.chat.completions.create(model="any", messages=asked)
+
+
+def test_ollama(server: Served) -> None:
+    from ollama import Client, ResponseError
+
+    with Client(host=server.url) as client:
+        assert "en-de:latest" in [one.model for one in client.list().models]
+        asked: Any = [{"role": "user", "content": "Translate to German: Hi."}]
+        whole = client.chat(model="dragoman", messages=asked)
+        assert (whole.message.content, whole.done_reason) == ("HI.", "stop")
+        chunks = client.chat(model="dragoman", messages=asked, stream=True)
+        assert "".join(chunk.message.content or "" for chunk in chunks) == "HI."
+        assert client.generate(model="en-de", prompt="Hi.").response == "HI."
+        assert (
+            "".join(one.response for one in client.generate("en-de", "Hi.", stream=True)) == "HI."
+        )
+        with pytest.raises(ResponseError, match="pair of languages"):
+            client.generate(model="gemma2", prompt="Hi.")
