@@ -13,6 +13,7 @@ from pydantic_core import from_json, to_json
 from service.translation.job import AUTO
 from service.translation.results import TranslationResult
 
+_FENCE, _LINES = "```", "jsonline"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"(?P<is_key>\s*+:)?')
 
 
@@ -63,7 +64,7 @@ Batch = Values | Segments
 def read_batch(message: str) -> Batch | None:
     """The texts of a message that is an object or a list in JSON, or one a line; None: it is none,
     or has no strings."""
-    stripped = message.strip()
+    stripped = _unfenced(message.strip())
     if stripped[:1] + stripped[-1:] not in ("{}", "[]", "{]", "[}"):
         return None
     try:
@@ -73,6 +74,16 @@ def read_batch(message: str) -> Batch | None:
             return None
         value = None
     return _segments_of(value) or _values_of(stripped)
+
+
+def _unfenced(message: str) -> str:
+    """What is in a fence of JSON that is all of the message, or that ends it as LinguaGacha's does,
+    below context that is not translated."""
+    before, _, fenced = message.removesuffix(_FENCE).rpartition(_FENCE)
+    name, _, json = fenced.partition("\n")
+    is_all = not before and (not name or name.startswith("json"))
+    is_fenced = message.endswith(_FENCE) and (is_all or name == _LINES)
+    return json.strip() if is_fenced else message
 
 
 def _is_json(line: str) -> bool:

@@ -73,6 +73,18 @@ def test_a_glossary_of_segments_is_used(client: TestClient) -> None:
     assert one["text"] == "THE Hund AND THE cat."
 
 
+@pytest.mark.parametrize(
+    ("before", "name"),
+    [("", ""), ("", "json"), ("Preceding:\nThe end.\n\nGlossary:\na -> b\n\nInput:\n", "jsonline")],
+)
+def test_json_may_stand_in_a_fence_that_is_the_message_or_ends_it(
+    client: TestClient, before: str, name: str
+) -> None:
+    lines = '{"0":"Hi there."}\n{"1":"Bye."}'
+    found = content(client, f"{before}```{name}\n{lines}\n```", stream=False)
+    assert found.splitlines() == ['{"0":"HI THERE."}', '{"1":"BYE."}']
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     "before", ["", "Translate to German:\n", "Translate the JSON to German.\n\n```json\n"]
@@ -125,6 +137,9 @@ def test_only_the_strings_of_json_that_are_no_keys_change(
         '{"a": "b"',
         "[12:30]",
         "{]",
+        "```",
+        "A file:\n```json\n['a']\n```".replace("'", '"'),
+        "```python\nx\n```",
     ],
 )
 def test_what_is_no_json_with_strings_is_a_text(text: str) -> None:
