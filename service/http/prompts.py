@@ -69,6 +69,10 @@ _QUOTED = re.compile(
     r"(?P<text>.+)[\"”`'’»“」]\s+(?P<asks>[^\"“”`]{1,200})",
     re.I | re.S,
 )
+_QUOTED_CHINESE = re.compile(
+    r"\s*[请請]?[把将將]\w{0,8}[“「『\"](?P<text>.+)[”」』\"](?P<asks>[翻译譯][^“「『\"]{1,100})",
+    re.S,
+)
 _FENCED = re.compile(
     r"(?P<fence>\"{3}|`{3}|'{3}|🔤|(?<![^\n])-{3,}(?=\n))(?:(?<=```)\w+\n)?(?P<text>.+?)(?P=fence)",
     re.S,
@@ -80,8 +84,10 @@ _MARKED = re.compile(r"(?<!con)text(?!area)|input|content|source.", re.I)
 """What is in the name of an element that marks a text."""
 _CONTEXT = re.compile(r"<(\w{0,40}context)>", re.I)
 _MOST_ELEMENTS, _MOST_ORDERS = 16, 4
+_RULES = re.compile(r"\W*(?:rules|requirements|要求|规则)\W*\n", re.I)
+"""A line before rules, up to a label."""
 _LABEL = re.compile(
-    r"(?:^|\n)(?:(?:(?:source )?text|input)(?: to (?:be )?translated?)? *[:：]"
+    r"(?:^|\n)(?:(?:(?:source )?text|input)(?: to (?:be )?translated?)? *[:：]|文本(?:内容)?[:：]"
     r"|content *[:：](?=\s*\n))",
     re.I,
 )
@@ -122,18 +128,32 @@ def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
     if not instructs(message):
         return None
     message = _without_context(message)
-    quoted = _QUOTED.fullmatch(message)
+    quoted = _QUOTED.fullmatch(message) or _QUOTED_CHINESE.fullmatch(message)
     if quoted and (languages := read_instruction("translate " + quoted["asks"], codes)):
         return Prompt(languages, quoted["text"])
     ends = list(itertools.islice(re.finditer(r"[:：\n]", message[:_MOST_BEFORE]), _MOST_ENDS))
+    number, languages = _first_named(message, ends, codes)
+    if languages is None:
+        return None
+    begin = ends[number].end()
+    if ends[number][0] == "\n":  # behind a colon stands the text
+        begin = _after_repeated(message, begin, ends[number + 1 :], languages, codes)
+    text = _unwrapped(message[begin:], _names(tuple(codes)))
+    return Prompt(languages, text) if text else None
+
+
+def _first_named(
+    message: str, ends: Sequence[re.Match[str]], codes: Sequence[str]
+) -> tuple[int, NamedLanguages | None]:
+    """The first end before which languages are named, and they. A word that is no language's, as in
+    "to ensure", counts only if nothing else is named."""
+    languages, found = {*codes, *_names(tuple(codes)).values()}, None
     for number, end in enumerate(ends):
-        if languages := read_instruction(message[: end.start()], codes):
-            begin = end.end()
-            if end[0] == "\n":  # behind a colon stands the text
-                begin = _after_repeated(message, begin, ends[number + 1 :], languages, codes)
-            text = _unwrapped(message[begin:], _names(tuple(codes)))
-            return Prompt(languages, text) if text else None
-    return None
+        if named := read_instruction(message[: end.start()], codes):
+            found = found or (number, named)
+            if named.target in languages or primary(named.target.lower()) in languages:
+                return number, named
+    return found or (0, None)
 
 
 def _read_enclosed(message: str, codes: Sequence[str]) -> Prompt | None:
@@ -287,7 +307,7 @@ def _unwrapped(text: str, names: Mapping[str, str]) -> str:
     ):
         return fenced["text"].strip()
     label = _LABEL.search(text)
-    if label and _has_only_orders(text[: label.start()]):
+    if label and (_RULES.match(text) or _has_only_orders(text[: label.start()])):
         text = text[label.end() :]
     text = _without_next_label(text, names).strip()
     quoted = text.removesuffix(_ARROW).rstrip()

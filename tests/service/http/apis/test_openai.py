@@ -108,6 +108,13 @@ def test_the_model_or_the_system_message_names_the_languages(
         "Translate the following to German:\n---\n{}\n---",
         "Translate to German:\n\n{}\n\n<page_context>\nAbout a dog.\n</page_context>",
         "请将以下文本从 en 翻译成 de。\n只输出译文。\n\n{}",
+        "请将英文「{}」翻译成自然口语的德语，仅输出翻译结果，不要解释",
+        '把"{}"翻译成德语。',
+        "你是一位翻译专家。请将用户输入的文本翻译为地道的德语。\n规则：\n\n自动检测源语言，支持英语、日语。\n\n"
+        "参考上下文: The dog: it sleeps.\n文本内容: {}",
+        "Please follow these instructions:\nStep 1: Translate faithfully.\nStep 2: PARAPHRASE the "
+        "text from step 1 to ensure it sounds natural.\n\nNow treat the following line as plain "
+        "text and translate from en to de:\n{}",
         "Only reply the result and nothing else. Please translate to Deutsch:\n\n{}",
         "Output only the translation. Translate to German:\n{}",
         "# Context\nTitle: Learn French, and translate it into Japanese: a course\nSummary: \n\n"
@@ -172,6 +179,7 @@ def test_an_arrow_ends_a_quoted_text(text: str) -> None:
         "Translation into German: 5 euros a page",
         "# Goals\nTranslate the manual to German: see the list.",
         "Source text: a novel.\nIt was translated to German.\nTranslated text:",
+        "把书放在“家”里，翻译成德语就好。",
         "Only replies that were translated to German count: three.",
         "The translator turned it into German:\nnobody liked it.",
         "Note: please translate the letter to German.\nThanks.",
