@@ -67,7 +67,14 @@ PATHS = Paths(
         *(deepl_languages.LANGUAGES, deepl_languages.LANGUAGES_3, deepl_languages.RESOURCES),
         *(deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
-        *(google.DETECT, google.LANGUAGES, openai.MODELS, ollama.MODELS, ollama.VERSION),
+        *(
+            google.DETECT,
+            google.LANGUAGES,
+            openai.MODELS,
+            ollama.MODELS,
+            ollama.SHOW,
+            ollama.VERSION,
+        ),
         *(APERTIUM_PAIRS, operation.MODELS),
     },
     named_below=(

@@ -15,6 +15,7 @@ from fastapi import Request
 from pydantic import Field
 from pydantic_core import to_json
 
+from service.errors import NotFound, shown
 from service.http.bodies import FORM, JSON, PLAIN
 from service.http.chats import MOST_NAMED, Chat, model_names
 from service.http.error_answers import OLLAMA, ollama_error
@@ -27,14 +28,28 @@ from service.http.translating import event_stream, stream_error, translate_texts
 from service.translation.translator import Pieces
 
 CHAT, GENERATE = OLLAMA + "chat", OLLAMA + "generate"
-MODELS, VERSION = OLLAMA + "tags", OLLAMA + "version"
+MODELS, SHOW, VERSION = OLLAMA + "tags", OLLAMA + "show", OLLAMA + "version"
 _LINES = "application/x-ndjson"
 _TAG = ":latest"
 """Every model of Ollama has a tag, which requests may leave out."""
 _FOLLOWED = "0.12.0"
 """The version of Ollama that clients take this server for."""
 _NEVER = "1970-01-01T00:00:00Z"
+_DETAILS = {
+    "parent_model": "",
+    "format": "",
+    "family": "",
+    "families": [],
+    "parameter_size": "",
+    "quantization_level": "",
+}
 router = foreign_router()
+
+
+class OllamaModelRequest(RequestModel):
+    """The name of a model."""
+
+    model: str = Field(max_length=MOST_NAMED)
 
 
 class _Completion(RequestModel):
@@ -97,15 +112,33 @@ async def models(request: Request) -> dict[str, Any]:
     return {"models": list(map(_model, model_names(server_state(request).dispatcher.routes)))}
 
 
+@router.post(SHOW)
+async def model(request: Request) -> dict[str, Any]:
+    """A listed model. PotPlayer's plugin takes one without `model_info` for none. Raises
+    NotFound."""
+    asked = await read_request(request, OllamaModelRequest, (JSON, FORM, PLAIN))
+    name = asked.model.partition(":")[0]
+    if name not in model_names(server_state(request).dispatcher.routes):
+        raise NotFound(f"model {shown(asked.model)} not found")
+    return {
+        "modelfile": "",
+        "parameters": "",
+        "template": "",
+        "details": _DETAILS,
+        "model_info": {"general.basename": name},
+        "capabilities": ["completion"],
+        "modified_at": _NEVER,
+    }
+
+
 def _model(name: str) -> dict[str, Any]:
-    about = {"parent_model": "", "format": "", "family": "", "families": []}
     return {
         "name": name + _TAG,
         "model": name + _TAG,
         "modified_at": _NEVER,
         "size": 0,
         "digest": hashlib.sha256(name.encode()).hexdigest(),
-        "details": {**about, "parameter_size": "", "quantization_level": ""},
+        "details": _DETAILS,
     }
 
 

@@ -80,6 +80,10 @@ def test_a_listed_model_is_asked_for_by_its_name_and_without_its_tag(client: Tes
             assert answer.json()["model"] == spelled
             if name.startswith(("dragoman", "auto-de", "en-de")):
                 assert said(answer.json()) == "HI."
+        for spelled in (name, name.removesuffix(":latest")):
+            told = client.post("/api/show", json={"model": spelled}).json()
+            assert told["model_info"]
+            assert told["capabilities"] == ["completion"]
     assert client.get("/api/version").json()["version"][0].isdigit()
 
 
@@ -101,6 +105,8 @@ def test_json_needs_no_content_type(client: TestClient) -> None:
         ("generate", {"model": "en-de", "prompt": "Hi." * 100_000}, 413, "text limit"),
         ("chat", {"model": "en-de", "messages": "Hi."}, 400, "messages must be a list"),
         ("chat", {"model": "en-de", "messages": [{"role": "system"}]}, 400, "one of the user"),
+        ("show", {"model": "gemma2"}, 404, "model 'gemma2' not found"),
+        ("show", {"model": "en-de" * 99}, 400, "at most 255 characters"),
         ("embed", {"model": "en-de", "input": "Hi."}, 400, "embeddings are not offered"),
         ("pull", {"model": "gemma2"}, 400, "models to pull are not offered"),
         ("nothing", {}, 404, "not found"),
