@@ -137,7 +137,7 @@ def read_prompt(message: str, codes: Sequence[str]) -> Prompt | None:
         return None
     begin = ends[number].end()
     if ends[number][0] == "\n":  # behind a colon stands the text
-        begin = _after_repeated(message, begin, ends[number + 1 :], languages, codes)
+        languages, begin = _after_repeated(message, begin, ends[number + 1 :], languages, codes)
     text = _unwrapped(message[begin:], _names(tuple(codes)))
     return Prompt(languages, text) if text else None
 
@@ -196,14 +196,17 @@ def _after_repeated(
     ends: Iterable[re.Match[str]],
     languages: NamedLanguages,
     codes: Sequence[str],
-) -> int:
-    """Where a text begins: behind a second order to translate into the language, or at `begin`."""
+) -> tuple[NamedLanguages, int]:
+    """What a second order names and where the text behind it begins, or `languages` and `begin`.
+    The first may only tell what language the text is in."""
     end = next(iter(ends), None)
     if end is None or end[0] == "\n" or not message[end.end() :].strip():
-        return begin
+        return languages, begin
     order = message[begin : end.start()]
     again = read_instruction(order, codes) if _ORDER.match(order) or instructs(order) else None
-    return end.end() if again and again.target == languages.target else begin
+    if again is None or again.target not in (languages.target, *codes):
+        return languages, begin
+    return languages if again.target == languages.target else again, end.end()
 
 
 def instructs(message: str) -> bool:

@@ -115,6 +115,9 @@ def test_the_model_or_the_system_message_names_the_languages(
         "Please follow these instructions:\nStep 1: Translate faithfully.\nStep 2: PARAPHRASE the "
         "text from step 1 to ensure it sounds natural.\n\nNow treat the following line as plain "
         "text and translate from en to de:\n{}",
+        "You are a translator. You are translating a card. Keep the tags.\n* Be accurate.* The "
+        "original text is in English.* Do not translate other languages than English.\nTranslate "
+        "the following text to German:\n\n{}\n",
         "Only reply the result and nothing else. Please translate to Deutsch:\n\n{}",
         "Output only the translation. Translate to German:\n{}",
         "# Context\nTitle: Learn French, and translate it into Japanese: a course\nSummary: \n\n"
