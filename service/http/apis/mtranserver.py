@@ -11,7 +11,7 @@ from fastapi import Request
 from starlette.responses import PlainTextResponse
 
 from service.errors import InvalidField, MissingField, shown
-from service.http.bodies import JSON
+from service.http.bodies import FORM, JSON, PLAIN
 from service.http.requests import read_fields
 from service.http.routers import foreign_router
 from service.http.translate_request import TranslateRequest
@@ -33,7 +33,7 @@ def is_mtranserver(values: Mapping[str, object]) -> bool:
 @router.post(BATCH)
 async def translate_batch(request: Request) -> dict[str, Any]:
     """Translate several texts."""
-    sent = (await read_fields(request, (JSON,))).json
+    sent = (await read_fields(request, (JSON, FORM, PLAIN))).json
     return await answer_mtranserver(
         request, {_TEXTS: None, **(sent if isinstance(sent, dict) else {})}
     )
