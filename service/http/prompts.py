@@ -31,7 +31,8 @@ _INSTRUCTS = re.compile(
     r"|(?:the )?following (?:is|text)|treat (?:the )?(?:next|following)"
     r"|this is an? \w+ to \w+ translation"
     r"|as an? (?:\w+ ){0,3}(?:translator|interpreter|expert)"
-    r"|only (?:reply|respond|return|output|give|provide)|(?:reply|respond|return|output) only"
+    r"|(?:source|target) lang(?:uage)?|only (?:reply|respond|return|output|give|provide)"
+    r"|(?:reply|respond|return|output) only"
     r"|(?<=# )role)\b"
     r"|[请請把将將用]|[你您](?:是|的任)|[帮幫]我|[麻劳勞][烦煩驾駕]|作[为為]|[从從由]|以下|下面|[翻译譯])",
     re.I,
@@ -87,12 +88,14 @@ _MOST_ELEMENTS, _MOST_ORDERS = 16, 4
 _RULES = re.compile(r"\W*(?:rules|requirements|要求|规则)\W*\n", re.I)
 """A line before rules, up to a label."""
 _LABEL = re.compile(
-    r"(?:^|\n)(?:(?:(?:source )?text|input)(?: to (?:be )?translated?)? *[:：]|文本(?:内容)?[:：]"
-    r"|content *[:：](?=\s*\n))",
+    r"(?:^|\n)(?:#+ )?(?:(?:(?:source )?text|input)(?: to (?:be )?translated?)? *[:：]"
+    r"|文本(?:内容)?[:：]|content *[:：](?=\s*\n))",
     re.I,
 )
 _SOURCE_LABEL = re.compile(r"^source text *[:：]", re.I | re.M)
-_NEXT_LABEL = re.compile(r"\s*(?:\w{1,20} )?translat(?:ed text|ion)\s*[:：]\s*", re.I)
+_NEXT_LABEL = re.compile(
+    r"\s*(?:(?:\w{1,20} )?translat(?:ed text|ion)|#+ response)\s*[:：]\s*", re.I
+)
 _NAME = re.compile(r"\s*([^\W\d_][^:：\n]{0,39})[:：]\s*")
 """A language's name before a text."""
 _ORDER = re.compile(

@@ -118,6 +118,10 @@ def test_the_model_or_the_system_message_names_the_languages(
         "You are a translator. You are translating a card. Keep the tags.\n* Be accurate.* The "
         "original text is in English.* Do not translate other languages than English.\nTranslate "
         "the following text to German:\n\n{}\n",
+        "Source language: English\nTarget language: German\nTranslate the text and output only the "
+        "translation:\n\n{}",
+        "### Instruction:\nTranslate the following text from English to German.\n\n### Input:\n{}"
+        "\n\n### Response:",
         "Only reply the result and nothing else. Please translate to Deutsch:\n\n{}",
         "Output only the translation. Translate to German:\n{}",
         "# Context\nTitle: Learn French, and translate it into Japanese: a course\nSummary: \n\n"
