@@ -3,6 +3,7 @@ speaker: networks copy or double it, and with it the word beside it."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -17,8 +18,9 @@ HEAD_OF_ENTRY = (
 """Before an entry of a Chinese list, as 1、打开, 一、打开, (一)打开 and 第一章 打开."""
 CHINESE_MAIL = "(?:回[复復覆]|答[复復覆]|转发|轉發|轉寄)[：:]"
 """Before the subject of a mail."""
-CHINESE_QUESTION = "[问問答][：:]"
-"""Before a question or an answer."""
+CHINESE_SPEAKER = "[问問答甲乙丙丁][：:]"
+"""Before a question, an answer, or what the first of two says."""
+_LETTER_OF_SPEAKER = r"[A-Z](?:：\s*+|:\s++)(?=[“「]?\p{Han})"
 _ROMAN = "(?:[ivx]{1,5}|[IVX]{1,5})"
 _LETTERED = (
     rf"(?:(?:[(（](?:[A-Za-z]|{_ROMAN})[)）]|(?:[A-Za-z]|{_ROMAN})[)）]|(?:[a-h]|{_ROMAN})\.)"
@@ -43,7 +45,7 @@ _HEAD = regex.compile(
     rf"""\s*+(?: (?: [{_BULLET}{_NOTES}] |[*+~](?=\s|\p{{L}}{{2}})
     | [-–—]+(?=\s|\p{{Lu}}\p{{Ll}}|\p{{Han}})
     | {_ENTRY} | {_LETTERED} | [{_CIRCLED}] | {_MAIL} | {_STAMP}
-    | {CHINESE_QUESTION}(?=\s*[“「"]?\w) | [,;](?=\s) | [，、；：。]
+    | {CHINESE_SPEAKER}(?=\s*[“「"]?\w) | {_LETTER_OF_SPEAKER} | [,;](?=\s) | [，、；：。]
     | (?: \*{{2,}} | !{{2,}} | /(?:/+!?|\*+) | =+ | \#+ | [»→] )(?=\s)
     | >+(?=\s|\p{{L}}{{2}}) | «(?=\s[^»]*+$)
     ) \s*+ )++""",
@@ -82,12 +84,12 @@ _MEASURED = regex.compile(
 _SUBJECT = re.compile(rf"\s*{_BEFORE_MAIL}")
 _SPEAKER = "[一-鿿]{1,8}[：:]"
 _SPOKEN = regex.compile(
-    rf"\s*+(?!{CHINESE_QUESTION}){_SPEAKER}\s*+(?=(?:\p{{Han}}|\d{{1,4}}\s?\p{{Han}})[^\n]*[。！？!?…]\s*\Z)"
+    rf"\s*+(?!{CHINESE_SPEAKER}){_SPEAKER}\s*+(?=(?:\p{{Han}}|\d{{1,4}}\s?\p{{Han}})[^\n]*[。！？!?…]\s*\Z)"
 )
 """Before what someone says: networks lose 汤姆：, and mix 病人： with the sentence."""
 _PARTING = re.compile(r"[\[(（【［»›>→⇒·•/＞|｜;]")
 _BARE = re.compile(
-    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[QA]:|{_MAIL}|{_BEFORE_MAIL}|{_STAMP}|{_SPEAKER}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
+    rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[A-Z][:：]|{_MAIL}|{_BEFORE_MAIL}|{_STAMP}|{_SPEAKER}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"
 )
 _ITEM = regex.compile(
     rf"(?:(?<=[\s\p{{Han}}\p{{P}}])|^)(?:(?P<number>[{_CIRCLED}])|(?P<open>[(（])?"
@@ -97,8 +99,16 @@ _ITEM = regex.compile(
     r"|(?(letter)\d(?!\d{0,5}\p{Han})|\d))|\s*+\Z)"
 )
 """The head of an entry of a row, as in A. Yes B. No."""
-_SECOND_ITEM = re.compile(r"(?<![A-Za-z0-9])(?:ii|[Bb2])[.．、)）]|②")
+_IN_LABEL = r"(?:[（(][^（）()\s]{1,10}[）)])?[：:]"
+_FIELD_LABEL = rf"[一-鿿]{{1,8}}(?<![说說道问問答曰]){_IN_LABEL}"
+_SECOND_ITEM = re.compile(
+    rf"(?<![A-Za-z0-9])(?:ii|[Bb2])[.．、)）]|②|\s(?:[A-Z][：:]|[一-鿿]{{1,8}}{_IN_LABEL})"
+)
 """Every row has it: one cheap look."""
+_SECOND_FIELD = regex.compile(
+    rf"(?<=[^\s，,、；;：:（(])\s++(?={_FIELD_LABEL}|{_LETTER_OF_SPEAKER})"
+)
+"""What stands before a field of a row, as in 型号：M365 颜色：黑色, or A：好 B：不好."""
 _BEFORE_ITEMS = regex.compile(r"[.!?:。！？：]\s*+\Z")
 _ROMANS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii")
 _BOXES = frozenset({"[ ]", "[x]", "[X]"})
@@ -141,13 +151,19 @@ def line_sign(kept: str) -> str | None:
 
 
 def parts(line: str) -> Iterator[str]:
-    """The pages of a way to a page and the signs between them, the entries of a row, an article and
-    how much of it, or what stands in brackets before or behind a sentence, before the subject of a
-    mail or before what someone says, and the sentence. Joined they are the line."""
+    """The pages of a way to a page and the signs between them, the entries or fields of a row, an
+    article and how much of it, or what stands in brackets before or behind a sentence, before the
+    subject of a mail or before what someone says, and the sentence. Joined they are the line."""
+    ends = [one.end() for one in _SECOND_FIELD.finditer(line)] if _SECOND_ITEM.search(line) else []
+    for start, end in itertools.pairwise([0, *ends, len(line)]):
+        yield from _parts(line[start:end])
+
+
+def _parts(field: str) -> Iterator[str]:
     position = 0
-    for cut in [*_cuts(line), len(line)]:
+    for cut in [*_cuts(field), len(field)]:
         if cut > position:
-            yield line[position:cut]
+            yield field[position:cut]
             position = cut
 
 

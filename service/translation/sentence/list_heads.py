@@ -10,7 +10,7 @@ import regex
 
 from service.translation.checks.number_words import chinese_value
 from service.translation.language.chinese import to_simplified
-from service.translation.language.line_marks import CHINESE_MAIL, CHINESE_QUESTION, HEAD_OF_ENTRY
+from service.translation.language.line_marks import CHINESE_MAIL, CHINESE_SPEAKER, HEAD_OF_ENTRY
 from service.translation.language.segmentation import is_spaced
 from service.translation.language.widths import narrowed
 from service.translation.markup.flow import MARK
@@ -36,7 +36,8 @@ _SIGN = regex.compile(
 )
 """Of a double dash the first half, which English has not."""
 _MAIL = regex.compile(rf"(?P<colon>[：:]\s*)?(?P<mail>{CHINESE_MAIL})\s*")
-_QUESTION = regex.compile(rf"(?<!\w){CHINESE_QUESTION}")
+_SPEAKER = regex.compile(rf"(?<!\w){CHINESE_SPEAKER}")
+_SPEAKERS = dict(zip("问問答甲乙丙丁", "QQAABCD", strict=True))
 _IN_NUMBER = regex.compile(r"\d：\d")
 _PARTS = {
     "en": {
@@ -77,9 +78,8 @@ def with_usual_head(gap: str, target: str) -> str:
 
 
 def usual_marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """The offsets of the Chinese signs, of 问 and 答 before a colon, and of the marks that stand
-    behind a number, word or kept string, in text[start:end], and how a language with spaces writes
-    each."""
+    """The offsets of the Chinese signs, of 问, 答 and 甲 before a colon, and of the marks behind a
+    number, word or kept string, in text[start:end], and how a language with spaces writes each."""
     for found in _SIGN.finditer(text, start):
         if found.start() >= end:
             break
@@ -87,8 +87,8 @@ def usual_marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         before = " " if found["is_behind"] is not None and found.start() > start else ""
         after = " " if found["is_before"] is not None else ""
         yield found.start(), "" if sign == "—" else f"{before}{narrowed(sign)}{after}"
-    for found in _QUESTION.finditer(text, start, end + 1):
-        yield found.start(), "A" if found[0][0] == "答" else "Q"
+    for found in _SPEAKER.finditer(text, start, end + 1):
+        yield found.start(), _SPEAKERS[found[0][0]]
     for found in _MARK_WITHIN.finditer(text, start, end):
         is_bare = found["space"] or found.end() == len(text)
         is_bare = is_bare or _IN_NUMBER.match(text, found.start() - 1)

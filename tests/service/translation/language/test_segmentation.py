@@ -167,7 +167,7 @@ def test_notes_around_a_line_of_a_song_are_no_part_of_it(line: str, form: str) -
     assert sentences_of(cut(form.format(text), language)) == [text]
 
 
-@pytest.mark.parametrize("speaker", ["汤姆", "甲", "主持人"])
+@pytest.mark.parametrize("speaker", ["汤姆", "经理", "主持人"])
 @pytest.mark.parametrize("colon", ["：", ":", "： "])
 @pytest.mark.parametrize("speech", ["你好！", "2010年。", "你今年多大？"])
 def test_a_speaker_is_no_part_of_what_is_said(speaker: str, colon: str, speech: str) -> None:
@@ -175,6 +175,37 @@ def test_a_speaker_is_no_part_of_what_is_said(speaker: str, colon: str, speech: 
     assert sentences_of(cut(text, "zh")) == [speaker + colon.strip(), speech]
     for other in (f"{speaker}{colon}红色", f"{speaker}说{colon}“{speech}”", f"{speaker}，{text}"):
         assert sentences_of(cut(other, "zh")) == [other]
+
+
+@pytest.mark.parametrize("colon", ["：", "： "])
+@pytest.mark.parametrize("letters", ["甲乙丙丁", "问答问答", "ABCD", "MWQA"])
+@pytest.mark.parametrize("speech", ["你好！", "好", "不，“是”", "“走吧。”"])
+def test_the_letter_of_a_speaker_is_no_part_of_what_is_said(
+    colon: str, letters: str, speech: str
+) -> None:
+    """In a line each, and in one row if a space parts them."""
+    for between in ("\n", " ") if letters.isascii() and speech[0] != "“" else ("\n",):
+        text = between.join(letter + colon + speech for letter in letters)
+        assert sentences_of(cut(text, "zh")) == [speech] * len(letters)
+
+
+@pytest.mark.parametrize("colon", ["：", ":", "： "])
+@pytest.mark.parametrize("space", [" ", "  ", "\u3000", "\u3000\u3000", "\xa0"])
+@pytest.mark.parametrize(
+    "labels", ["型号|颜色", "检票口|座位", "甲方（盖章）|乙方（盖章）", "應付|實付|日期"]
+)
+@pytest.mark.parametrize("value", ["M365", "黑色", "见包装（盒）", "0.25g×24片"])
+def test_the_fields_of_a_row_are_parted(colon: str, space: str, labels: str, value: str) -> None:
+    fields = [f"{label}{colon}{value}" for label in labels.split("|")]
+    assert sentences_of(cut(space.join(fields), "zh")) == fields
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["他说， 标题：红色", "汤姆 说：你好", "颜色：红色 或黑色", "比分 3：1", "时间： 地点：北京"],
+)
+def test_what_looks_like_a_row_of_fields_stays_whole(sentence: str) -> None:
+    assert sentences_of(cut(sentence, "zh")) == [sentence]
 
 
 @pytest.mark.parametrize("form", ["（{}）", "({})", "[{}]", "【{}】", "[{}] "])
