@@ -84,9 +84,10 @@ _MEASURED = regex.compile(
 _SUBJECT = re.compile(rf"\s*{_BEFORE_MAIL}")
 _SPEAKER = "[一-鿿]{1,8}[：:]"
 _SPOKEN = regex.compile(
-    rf"\s*+(?!{CHINESE_SPEAKER}){_SPEAKER}\s*+(?=(?:\p{{Han}}|\d{{1,4}}\s?\p{{Han}})[^\n]*[。！？!?…]\s*\Z)"
+    rf"\s*+(?!{CHINESE_SPEAKER}){_SPEAKER}\s*+(?!是?指|系指|谓|謂)(?=(?:\p{{Han}}|\d{{1,4}}\s?\p{{Han}})[^\n]*[。！？!?…]\s*\Z)"
 )
-"""Before what someone says: networks lose 汤姆：, and mix 病人： with the sentence."""
+"""Before what someone says: networks lose 汤姆：, and mix 病人： with the sentence. Definitions, as
+农产品：指…, are better whole."""
 _PARTING = re.compile(r"[\[(（【［»›>→⇒·•/＞|｜;]")
 _BARE = re.compile(
     rf"(?!{_ENTRY}|[A-Za-z]{{1,5}}[.．、)）]|[A-Z][:：]|{_MAIL}|{_BEFORE_MAIL}|{_STAMP}|{_SPEAKER}|[{_CIRCLED}])\w(?:[^»›>→⇒·•/＞;|｜]*[\w.!?…,:%)\"'”’])?"

@@ -173,7 +173,11 @@ def test_notes_around_a_line_of_a_song_are_no_part_of_it(line: str, form: str) -
 def test_a_speaker_is_no_part_of_what_is_said(speaker: str, colon: str, speech: str) -> None:
     text = speaker + colon + speech
     assert sentences_of(cut(text, "zh")) == [speaker + colon.strip(), speech]
-    for other in (f"{speaker}{colon}红色", f"{speaker}说{colon}“{speech}”", f"{speaker}，{text}"):
+    others = (f"{speaker}{colon}红色", f"{speaker}说{colon}“{speech}”", f"{speaker}，{text}")
+    for other in (
+        *others,
+        *(f"{speaker}{colon}{defined}任何人。" for defined in ("指", "是指", "谓")),
+    ):
         assert sentences_of(cut(other, "zh")) == [other]
 
 
