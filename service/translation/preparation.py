@@ -14,6 +14,7 @@ from msgspec import structs
 from model.decoding.sentence_limits import SentenceLimits
 from model.text.normalisation import normalise
 from model.text.spans import Span
+from service.translation.checks.formal_numerals import in_usual
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.job import ModelJob, TextFormat
 from service.translation.language.already import frequent_words, is_in_target
@@ -262,7 +263,7 @@ class Preparation:
         """The text in the characters that the network reads, of the same length."""
         text = in_half_width(text)
         if self.work.source == SIMPLIFIED:
-            return to_simplified(text)
+            return in_usual(to_simplified(text))
         return without_rare_capitals(text, self.tokenizer, self.work.source)
 
     def _in_script(self, part: TextPart) -> TextPart:

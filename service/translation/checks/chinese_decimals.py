@@ -1,5 +1,5 @@
 """Chinese decimals, tenths, heights, prices and ranges in words: 五点二亿 is 5.2亿, 一又二分之一
-1.5, 两成 20%, 一米六五 and 1米65 are 1.65米, 15块5 is 15.5元, and 三四百 300-400."""
+1.5, 两成 20%, 一米六五 and 1米65 are 1.65米, 9秒83 is 9.83秒, 15块5 15.5元, and 三四百 300-400."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import regex
 
+from service.translation.checks.formal_numerals import find_formal
 from service.translation.checks.number_words import InDigits, chinese_value, numeral_value
 
 _DIGITS = "一二三四五六七八九"
@@ -33,6 +34,8 @@ _PRICE = regex.compile(
     r"(?:[毛角]|(?=$|[，。；！？、,.;!?\s)）的]|[一每][个份斤只条瓶杯张公]|钱|左右))"
 )
 """Not 10块3个, which is three for 10."""
+_SECONDS = regex.compile(r"(?<=(?<![\d.])\d{1,2})秒(?P<rest>\d{2})(?![\d.:：]|\s?[\p{Latin}秒分])")
+"""Of a result in sports."""
 _MIXED = regex.compile(
     rf"(?<![\d点{_NUMERAL}])(?P<whole>[{_DIGITS}]|[{_DIGITS}]?十[{_DIGITS}]?)又(?P<parts>[二四五八十])分之(?P<count>[{_DIGITS}])(?![{_NUMERAL}])"
 )
@@ -78,11 +81,15 @@ def find_decimals(text: str) -> Iterator[InDigits]:
         for found in _HEIGHT.finditer(text):
             metres, rest = _digits(found["metres"]), _digits(found["rest"])
             yield InDigits(*found.span(), f"{metres}.{rest}米")
+    if "秒" in text:
+        for found in _SECONDS.finditer(text):
+            yield InDigits(*found.span(), f".{found['rest']}秒")
     yield from find_prices(text)
 
 
 def find_prices(text: str) -> Iterator[InDigits]:
-    """Those of yuan and tenths. Linear time."""
+    """Those of yuan and tenths, and in formal numerals. Linear time."""
+    yield from find_formal(text)
     for found in _PRICE.finditer(text) if "块" in text else ():
         yuan, jiao = (numeral_value(found[name]) for name in ("yuan", "jiao"))
         yield InDigits(*found.span(), f"{yuan}.{jiao}元")

@@ -91,7 +91,7 @@ _ZH_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ZH_LARGE = {"万": 10**4, "亿": 10**8}
 HAS_NUMBERS = regex.compile(
     r"\d|[一二两兩三四五六七八九][〇零一二三四五六七八九十百千万萬亿億]|[点點][半一二三四五六七八九零]|[十百千万萬亿億][多余餘几幾]|[几幾数數](?:[十千]?[万萬]|[百千]?[亿億])"
-    r"|[一二三四五六七八九十]月[一二三四五六七八九十]"
+    r"|[一二三四五六七八九十]月[一二三四五六七八九十]|[壹贰貳叁參肆伍陆陸柒捌玖][拾佰仟万萬亿億元圆圓角]"
 )
 """A digit, or what Chinese numbers in words have that must be translated as numbers, and dates."""
 BEFORE_REPUBLIC = 1911

@@ -29,6 +29,7 @@ _TIMES = regex.compile(
 _MAYBE = re.compile("[点时:：]")
 _HALF = 12
 _UNKNOWN = frozenset("早晚")
+_QUARTERS = frozenset({"一刻", "三刻"})
 _EARLY = frozenset({"凌晨", "清晨"})
 """Networks know 早上八点 within a sentence."""
 _DAY = regex.compile(r"(?:(?:周|星期|礼拜)[一二三四五六日天]|\d[日号])\Z")
@@ -57,7 +58,7 @@ def _sides(found: regex.Match[str]) -> tuple[str, ...]:
 
 def _is_better_in_digits(found: regex.Match[str]) -> bool:
     """Times with minutes, those from one part of the day to another, with an hour after twelve,
-    and of a part of the day behind a date; those in words with 时 and of the morning."""
+    and of a part of the day behind a date; those in words with 时, 刻 and of the morning."""
     sides = _sides(found)
     if found["part"] and found["sign"] and _DATE.search(found.string, 0, found.start()):
         return True
@@ -71,6 +72,8 @@ def _is_better_in_digits(found: regex.Match[str]) -> bool:
         return True
     has_minutes = any(found[f"{side}minute"] for side in sides)
     if has_minutes or found["part_of_hour"]:
+        if is_in_words and found["part_of_hour"] in _QUARTERS:
+            return True
         return is_odd or is_of_morning or not (is_in_words or found["part_of_hour"])
     return is_of_morning and (found["part"] in _EARLY or found.end() == len(found.string))
 

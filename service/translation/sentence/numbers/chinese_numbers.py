@@ -110,6 +110,14 @@ def _until(_: regex.Match[str]) -> str:
     return "至"
 
 
+def _nothing(_: regex.Match[str]) -> str:
+    return ""
+
+
+def _height(_: regex.Match[str]) -> str:
+    return "高度"
+
+
 def _likely(_: regex.Match[str]) -> str:
     return "很可能"
 
@@ -191,6 +199,8 @@ _RULES: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str]], str]], ...]
     ),
     (regex.compile(rf"(?<=第)[{DIGITS}]千[{DIGITS}零百十]{{1,7}}(?=[条章节名次个])"), _in_list),
     (regex.compile("十[有之]八九"), _likely),
+    (regex.compile(r"(?<=年\s?)0(?=[1-9]月(?!\s?\d))"), _nothing),
+    (regex.compile(r"(?<=^|[\s，。；：、（(])海拔(?=\s?[\d⟦])"), _height),
     (regex.compile(r"(?<!\p{Han})共计?(?=\s?[\d⟦])"), _in_total),
     (regex.compile(r"(?<=(?<![\d·・])\d{1,2})[·・](?=\d{1,2}(?![\d·・]))"), _slash),
     (regex.compile(r"(?<=(?<!\d|第)(?:1?\d|2[0-4])\s?)点(?P<part>半|[一三]刻)"), _clock),

@@ -41,6 +41,16 @@ def test_a_time_with_minutes_is_the_same_in_every_spelling(hour: int) -> None:
             assert unmatched(find_numbers(entered(time, "zh") or ""), numbers) == ([], [])
 
 
+@pytest.mark.parametrize("hour", range(1, 13))
+def test_a_quarter_is_so_many_minutes(hour: int) -> None:
+    """Networks know 三点半, and take 三刻 for three quarters or for 15 minutes."""
+    for quarter, minute in (("一刻", "15"), ("三刻", "45")):
+        for text in ("{}", "现在是{}。", "{}出发"):
+            assert entered(text.format(f"{spoken(hour)}点{quarter}"), "zh") == text.format(
+                f"{hour}:{minute}"
+            )
+
+
 @pytest.mark.parametrize("sign", "至到-–～")
 def test_hours_after_twelve_go_in_with_minutes(sign: str) -> None:
     for first, last in itertools.product((6, 9, 11, 13, 20), (8, 12, 15, 17, 22)):
@@ -72,3 +82,8 @@ def test_the_morning_stays_the_morning(part: str) -> None:
 def test_the_network_reads_both_ends_of_a_range(ends: tuple[str, str], read: str) -> None:
     for sign, end in itertools.product("～~-–", ("", "开放。", "，开放")):
         assert read_by_network(f"每年{sign.join(ends)}{end}") == f"每年{read}{end}"
+
+
+@pytest.mark.parametrize("text", ["壹佰元整", "貳仟參佰元", "陸拾元"])
+def test_the_network_reads_an_amount_of_formal_numerals_alone(text: str) -> None:
+    assert read_by_network(text) in ("100元", "2,300元", "60元")

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.translation.checks.formal_numerals import in_usual
 from service.translation.checks.number_words import chinese_value
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.spelled_out import in_digits
+from service.translation.language.chinese import to_simplified
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.numbers.numerals import find_numerals
 from tests.service.translation.sentence.test_abbreviations import entered
@@ -45,6 +47,34 @@ def test_a_number_in_words_is_found_by_value(number: int) -> None:
     assert [one.values for one in find_numerals(f"他有{words}本")] == [(number,)]
     (amount,) = find_amounts(f"他有{words}本", "zh", "en")
     assert unmatched(find_numbers(f"有{words}本"), find_numbers(amount.new)) == ([], [])
+
+
+FORMAL = str.maketrans("一二三四五六七八九十百千", "壹贰叁肆伍陆柒捌玖拾佰仟")
+TRADITIONAL = str.maketrans("贰叁陆万亿元圆", "貳參陸萬億元圓")
+
+
+@given(st.integers(1, 10**12), st.integers(0, 99), st.sampled_from("元圆"), st.booleans())
+def test_a_formal_numeral_is_the_number(
+    yuan: int, fen: int, unit: str, is_traditional: bool
+) -> None:
+    """Of a cheque, with its tenths and hundredths."""
+    rest = "".join(f"{in_words(n)}{u}" for n, u in ((fen // 10, "角"), (fen % 10, "分")) if n)
+    usual = f"{in_words(yuan)}{unit}{rest or '整'}"
+    words = usual.translate(FORMAL)
+    text = f"大写：{words.translate(TRADITIONAL) if is_traditional else words}。"
+    value = Decimal(yuan) + Decimal(fen) / 100
+    assert in_digits(text).text.replace(",", "") == f"大写：{value}元。"
+    assert "元" in (entered(to_simplified(text), "zh") or "")
+    (amount,) = find_amounts(to_simplified(text), "zh", "en")
+    assert amount.new == f"{value:,} yuan"
+    assert in_usual(to_simplified(text)) == f"大写：{usual}。"
+
+
+@pytest.mark.parametrize(
+    "text", ["大陆", "队伍，伍先生", "收拾，拾取", "叁", "陆地", "参加第柒条", "佰"]
+)
+def test_what_has_the_character_of_a_formal_numeral_is_none(text: str) -> None:
+    assert in_digits(text).text == in_usual(text) == text
 
 
 @given(st.integers(10**8, 10**16 - 1))
