@@ -1,4 +1,5 @@
-"""Brackets that networks do not close, close twice, or write with a space inside."""
+"""Brackets that networks do not close, close without any that opens, or write with a space
+inside."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class Brackets:
                 yield Replacement(place, place, _CLOSING[translation[opening[0]]])
         elif len(closing) == 1 and not opening:
             at = closing[0]
-            if translation[at - 1 : at] in (")", "）") and "))" not in self.text:
+            is_doubled = translation[:at].endswith((")", "）")) and "))" not in self.text
+            if is_doubled or len(pairs) >= len(self._pairs):
                 yield Replacement(at, at + 1, "")
 
     def _end(self, translation: str, opening: int, pairs: list[Span]) -> int:

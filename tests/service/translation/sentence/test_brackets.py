@@ -35,6 +35,8 @@ def left(source: str, target: str) -> str:
         ("The side (PC) of it.", "Die Seite (PC des.", "Die Seite (PC) des."),
         ("The part (8 %) of it", "Der Teil (8% des", "Der Teil (8%) des"),
         ("A (b, c and Infinity) is.", "A (b, c und Infinity)) ist.", "A (b, c und Infinity) ist."),
+        ("根据第三十九条第（二）项", "Section 39 (2) part 2)", "Section 39 (2) part 2"),
+        ("Pain (1 in 10), fever (1 in 5)", "疼 (1 10) ），烧（1在5中）", "疼 (1 10)，烧（1在5中）"),
         ("EMR（电子记录）程序", "EMR ( electronic record ) app", "EMR (electronic record) app"),
     ],
 )
