@@ -41,6 +41,7 @@ _BEHIND_DATE = regex.compile(r"(?! ?\p{L}{4})")
 """No noun, as in the May 3 meeting."""
 _TIGHT_COMMA = regex.compile(r",(?=\d)")
 _HYPHEN = regex.compile(r"\p{L}-")
+_BEFORE_PAUSE = regex.compile(r"[\p{L})\]]")
 _PAUSES = frozenset(":,;")
 """Marks with a space after them where a language has spaces."""
 
@@ -108,6 +109,7 @@ class Carriers:
                 and not (is_source_spaced or _is_joined(self.marked, slot)),
                 is_listed=self.marked.startswith(", ", slot.end),
                 is_apart=self.marked.endswith(" ", 0, slot.start),
+                has_gap=self.marked.startswith("  ", slot.end),
             )
             for match, slot in zip(matches, slots, strict=True)
         ]
@@ -298,13 +300,15 @@ def _replacement(
     has_wide_marks: bool,
     is_listed: bool,
     is_apart: bool,
+    has_gap: bool,
 ) -> Replacement:
     """`new` in place of target[slice(*span)], with the spaces that it needs.
 
     A space is added where the translation has a letter or another carrier beside it and the source
     has none, and after a mark if the source `has_wide_marks`, or it `is_listed`: a comma and a
     space follow. The space between it and its digit or word is taken out, and a hyphen behind a
-    word if a space was there, `is_apart`: networks write IBAN-⟦0⟧."""
+    word if a space was there, `is_apart`: networks write IBAN-⟦0⟧. Of two spaces behind it one goes
+    unless the source `has_gap`."""
     start, end = span
     is_date = _DATE.match(new) is not None and _BEHIND_DATE.match(target, end) is not None
     if is_date or new[:4].lower() == "the ":
@@ -313,7 +317,7 @@ def _replacement(
     before, after = target[max(0, start - 1) : start], target[end : end + 1]
     is_touched = before == "⟧" or (is_padded and before.isalnum())
     if has_wide_marks and before in _PAUSES:
-        is_touched = target[max(0, start - 2) : start - 1].isalpha()
+        is_touched = _BEFORE_PAUSE.match(target, max(0, start - 2)) is not None
     if is_apart and _HYPHEN.match(target, max(0, start - 2), start):
         start, is_touched = start - 1, True
     left = " " if is_touched and not beside.before else ""
@@ -327,6 +331,8 @@ def _replacement(
         end += 1
     elif is_listed and _TIGHT_COMMA.match(target, end):
         end, right = end + 1, ", "
+    elif target.startswith("  ", end) and not has_gap:
+        end += 1
     has_space = bool(left) or target[max(0, start - 1) : start] == " "
     return Replacement(start, end, f"{left}{new.removeprefix(' ') if has_space else new}{right}")
 

@@ -124,6 +124,9 @@ def test_what_is_kept_may_be_in_the_translation_too(kept: str, reserved: int) ->
         ("￼'s car", "en-de", 1, "⟦0⟧'s car", "⟦0⟧s Auto ist da", "￼s Auto ist da"),
         ("See IP ￼.", "en-de", 1, "See IP ⟦0⟧.", "Siehe IP-⟦0⟧.", "Siehe IP ￼."),
         ("a pre-￼", "en-de", 1, "a pre-⟦0⟧", "ein Vor-⟦0⟧", "ein Vor-￼"),
+        ("A ￼ C", "en-zh", 1, "A ⟦0⟧ C", "A ⟦0⟧  C", "A ￼ C"),
+        ("A ￼  C", "en-zh", 1, "A ⟦0⟧  C", "A ⟦0⟧  C", "A ￼  C"),
+        ("（日期）：￼", "zh-en", 1, "（日期）：⟦0⟧", "(date):⟦0⟧", "(date): ￼"),
         ("我有￼本书", "zh-de", 1, "我有⟦0⟧本书", "I have⟦0⟧books", "I have ￼ books"),
     ],
 )
