@@ -33,6 +33,7 @@ from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
 from service.translation.checks.dates import MONTHS
 from service.translation.checks.halves import find_halves
+from service.translation.checks.idioms import IDIOM, find_idioms
 from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import find_more_than
 from service.translation.checks.number_words import InDigits, ordinal_ending, words_value
@@ -88,8 +89,8 @@ def in_digits(text: str) -> Respelled:
     source, text = text, to_simplified(text)
     spelled_out = [*find_spelled_out(text, "en"), *find_spelled_out(text, "de")]
     halves = chain.from_iterable(find_halves(text, language) for language in ("en", "de", "zh"))
-    in_chinese = () if text.isascii() else (find_mixed, find_more_than, find_decimals, find_years)
-    chinese = chain.from_iterable(find(text) for find in in_chinese)
+    in_chinese = find_idioms, find_mixed, find_more_than, find_decimals, find_years
+    chinese = () if text.isascii() else chain.from_iterable(find(text) for find in in_chinese)
     found = disjoint([*spelled_out, *halves, *chinese])
     if not found:
         return Respelled(text, source, (), (), ())
@@ -109,7 +110,7 @@ def has_spoken_numbers(text: str, language: str) -> bool:
     or month to another; any other look would take longer."""
     if language == "zh":
         has_days = ("周" in text or "星期" in text) and CHINESE_DAYS.search(text) is not None
-        return has_days or "半" in text or "分之" in text
+        return has_days or "半" in text or "分之" in text or IDIOM.search(text) is not None
     if language == "en":
         return (
             "half" in text

@@ -1,6 +1,6 @@
 """Names behind titles as the target writes them: most German ones are nouns, so that networks make
 Mr Less of Herr Klein, and Very gentleman cook of Sehr geehrter Herr Koch. Of English ones those
-that need no case: Dear Mrs Baker was Herren Baker."""
+that need no case: Dear Mrs Baker was Herren Baker. Of Chinese ones also those with numerals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import regex
 
 from model.text.spans import disjoint
+from service.translation.sentence.chinese_names import find_chinese_names, may_name_in_chinese
 from service.translation.sentence.replaced import Replacement
 
 _TITLES = {"H": "Mr", "F": "Ms"}
@@ -49,6 +50,8 @@ _ENGLISH = regex.compile(
 
 def may_name(text: str, language: str) -> bool:
     """Whether a text may have such names, or begin with a greeting."""
+    if language == "zh":
+        return may_name_in_chinese(text)
     if language == "en":
         return "Mrs" in text or "Ms" in text or text.startswith("Dear M")
     is_named = "Herr" in text or "Frau" in text or text.startswith(("Sehr geehrte", "Liebe"))
@@ -59,6 +62,8 @@ def find_named(text: str, source: str, target: str) -> Iterator[Replacement]:
     """The names with their titles, and greetings."""
     if (source, target) == ("de", "en"):
         yield from disjoint([*_named(text), *_greetings(text)])
+    elif (source, target) == ("zh", "en"):
+        yield from find_chinese_names(text)
     elif (source, target) == ("en", "de"):
         yield from (Replacement(*one.span(), _in_german(one)) for one in _ENGLISH.finditer(text))
 

@@ -10,6 +10,7 @@ import regex
 
 from service.translation.checks.chinese_decimals import find_decimals
 from service.translation.checks.chinese_years import find_years
+from service.translation.checks.idioms import find_idioms
 from service.translation.checks.mixed_amounts import find_mixed
 from service.translation.checks.more_than import find_more_than, find_several
 from service.translation.checks.number_words import chinese_value, numeral_value
@@ -35,7 +36,7 @@ _MINUS = regex.compile(r"(?<=\p{Han})[-−](?=\d)")
 
 def find_chinese_numbers(text: str) -> Iterator[Replacement]:
     """Those of a text that networks take for others."""
-    spelled_out = *find_mixed(text), *find_more_than(text), *find_several(text)
+    spelled_out = *find_idioms(text), *find_mixed(text), *find_more_than(text), *find_several(text)
     in_words = *find_decimals(text), *find_years(text)
     yield from (Replacement(*one) for one in (*spelled_out, *in_words))
     for sign in _MINUS.finditer(text):

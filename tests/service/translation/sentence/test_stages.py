@@ -237,6 +237,7 @@ CARRIED = [
         for unit in ("753 BC ", "2 tbsp ", "Mon, Wed ", "the 5th of each month ")
     ),
     *((("zh", "en"), unit) for unit in ("25摄氏度，", "每月15日，", "2茶匙", "周一、周三、")),
+    *((("zh", "en"), unit) for unit in ("张三和", "王女士，", "甲方、")),
 ]
 
 
