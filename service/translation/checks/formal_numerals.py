@@ -13,7 +13,8 @@ from service.translation.checks.number_words import InDigits, chinese_value
 _FORMAL = "壹贰叁参肆伍陆柒捌玖"
 _USUAL = str.maketrans(f"{_FORMAL}拾佰仟", "一二三三四五六七八九十百千")
 _FOUND = regex.compile(
-    rf"(?<![{_FORMAL}拾佰仟万亿第])(?P<whole>[{_FORMAL}](?:[拾佰仟万亿][零{_FORMAL}拾佰仟万亿]{{0,30}}+|(?=[元圆角])))"
+    rf"(?<![{_FORMAL}拾佰仟万亿第])(?P<whole>[{_FORMAL}](?:[拾佰仟万亿][零{_FORMAL}拾佰仟万亿]{{0,30}}+"
+    rf"|(?<!参)(?=角|[元圆](?:[整正]|[零{_FORMAL}]+[角分])|(?<![伍陆])[元圆])))"
     rf"(?:(?P<yuan>[元圆])(?:零?(?P<jiao>[{_FORMAL}])角)?(?:零?(?P<fen>[{_FORMAL}])分)?[整正]?"
     r"|(?P<of_jiao>角)[整正]?)?"
 )

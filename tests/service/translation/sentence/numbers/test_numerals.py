@@ -71,7 +71,8 @@ def test_a_formal_numeral_is_the_number(
 
 
 @pytest.mark.parametrize(
-    "text", ["大陆", "队伍，伍先生", "收拾，拾取", "叁", "陆地", "参加第柒条", "佰"]
+    "text",
+    ["大陆", "队伍，伍先生", "收拾，拾取", "叁", "陆地", "参加第柒条", "佰", "形参元素", "陆元朗"],
 )
 def test_what_has_the_character_of_a_formal_numeral_is_none(text: str) -> None:
     assert in_digits(text).text == in_usual(text) == text
