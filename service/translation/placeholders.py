@@ -134,7 +134,7 @@ _DELIMITED = regex.compile(
     |(?<![\p{Latin}\d_])[A-Z]{1,2}\d[A-Z\d]?\ \d[A-Z]{2}(?![\p{Latin}\d_])
     |(?<=,\ )[A-Z]{2}\ \d{5}(?:-\d{4})?(?![\p{Latin}\d_-])
     |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])
-    |(?:(?<![[\w&/]--\p{Han}])|(?<=(?<![^\s\p{Han}\p{P}])//))(?:\#(?=[\w--\p{Han}]*+\p{Han})[^\W\d]\w*+\#?
+    |(?:(?<![[\w&/]--\p{Han}])|(?<=(?<![^\s\p{Han}\p{P}])//))(?:\#(?![号號键鍵井])(?=[\w--\p{Han}]*+\p{Han})[^\W\d]\w*+\#?
         |@(?=[\w--\p{Han}]*+\p{Han})[\w--[的是在了和吗吧呢你我他她]]{1,8}+(?![\w--[的是在了和吗吧呢你我他她]]))
     )""",
     regex.V1 | regex.X,
@@ -173,12 +173,13 @@ _CODE = regex.compile(
     |^(?:~|\.{1,2})?//?[\p{L}\d_.@-]{2}|\w/[\w.+~-]++/[\w.+~-]++/[\w.]|\w/[\w.-]++:\d|://\S
     |\*\*/|\p{L}:\d{2}
     # names and numbers with dots: a.b .a a3.1 1.2.3 127.0.0.1; not 24.12.2024 or 1.000.000
-    |(?:[\w\ufffc]{2}|[*?)])\.\p{Ll}|^\.(?:\p{Ll}\w|[A-Z]{2,}$)|\p{L}\d+\.\d|^[A-Z]{2,5}\.(?:[A-Z]{2}|[B-HJ-Z])$
+    |(?:[\w\ufffc]{2}|[*?)])\.\p{Ll}|^\.(?:\p{Ll}\w|[A-Z]{2,}$)|\p{L}\d+\.\d|^(?:[A-Z]{2,5}|\d{4,6})\.(?:[A-Z]{2}|[B-HJ-Z])$
     |^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.|\b)){4}
     |^(?!(?:\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,3}(?:\.\d{3})+)(?![\d.]|-\p{L}))\d+\.\d+\.\d
-    # groups: yyyy-MM-dd a:b:c:d 1a-2b-3c AB12-CD34-EF56 978-3-16-148410-0
+    # groups: yyyy-MM-dd a:b:c:d 1a-2b-3c AB12-CD34-EF56 978-3-16-148410-0 A/C Acked-by
     |^(?:([yYMdDHhmsS])\1++[-./:T]?){2,}$|\w:\w*:\w*:\w
-    |^(?=\D*\d)(?:(?P<group>[A-Z\d]{2,}|[a-f\d]{2,}|\d)-){2,}(?&group)
+    |^(?=\D*\d)(?:(?P<group>[A-Z\d]{2,}|[a-f\d]{2,}|\d)-){2,}(?&group)|^\d:\d\d-[a-z]{2}-\d{3,6}
+    |^(?!I/O|N/A|A/B)[A-Z]/[A-Z]$|^(?:Signed-off|Co-authored|Reviewed|Acked|Tested|Reported)-by$
     # letters among digits, and capitals within: 1a2b3c 3x4x5 0x1f X209 B-209 a1bC getName aHump
     # a.GetName
     |(?<![A-Za-z\d])(?=[A-Za-z\d]{6})[A-Za-z\d]*?(?:\d[A-Za-z]++\d|[A-Za-z]\d++[A-Za-z])
