@@ -96,6 +96,7 @@ class Carriers:
             return None
         is_source_spaced, is_target_spaced = map(is_spaced, self._pair)
         shown = dict(zip(self._slots, self.shown, strict=True))
+        before = [Replacement(0, 0, ""), *slots]
         replacements = [
             _replacement(
                 target,
@@ -110,8 +111,9 @@ class Carriers:
                 is_listed=self.marked.startswith(", ", slot.end),
                 is_apart=self.marked.endswith(" ", 0, slot.start),
                 has_gap=self.marked.startswith("  ", slot.end),
+                is_next=last.end == slot.start > 0,
             )
-            for match, slot in zip(matches, slots, strict=True)
+            for match, slot, last in zip(matches, slots, before, strict=False)
         ]
         marked = Replaced(target, replacements)
         moved = [
@@ -301,6 +303,7 @@ def _replacement(
     is_listed: bool,
     is_apart: bool,
     has_gap: bool,
+    is_next: bool,
 ) -> Replacement:
     """`new` in place of target[slice(*span)], with the spaces that it needs.
 
@@ -308,7 +311,7 @@ def _replacement(
     has none, and after a mark if the source `has_wide_marks`, or it `is_listed`: a comma and a
     space follow. The space between it and its digit or word is taken out, and a hyphen behind a
     word if a space was there, `is_apart`: networks write IBAN-⟦0⟧. Of two spaces behind it one goes
-    unless the source `has_gap`."""
+    unless the source `has_gap`, and one before it if it `is_next` to the number there."""
     start, end = span
     is_date = _DATE.match(new) is not None and _BEHIND_DATE.match(target, end) is not None
     if is_date or new[:4].lower() == "the ":
@@ -325,6 +328,8 @@ def _replacement(
     right = " " if is_padded and is_parted else ""
     last = target[max(0, start - 2) : start - 1]
     is_beside_number = beside.before == MARK and last.isdigit()  # the carrier of the mark before
+    is_number = new[:1].isdigit() if beside.before == MARK else beside.before.isdigit()
+    is_beside_number = is_beside_number or (is_next and is_number and last == "⟧")
     if before == " " and (is_beside_number or _belongs(beside.before, last)):
         start -= 1
     if after == " " and _belongs(beside.after, target[end + 1 : end + 2]):

@@ -37,10 +37,10 @@ class Speaker:
     text: str
 
     def leave(self, draft: Draft) -> Draft:
-        """The translation with one colon at its end."""
-        size = len(draft.text)
-        doubled = [Replacement(size - 1, size, "")] if draft.text.endswith("::") else []
-        return draft.replaced(Replaced(draft.text, doubled))
+        """The translation with one colon at its end, and no space before it."""
+        end = len(draft.text) - 1
+        start = len(draft.text[:end].rstrip(" :")) if draft.text.endswith(":") else end
+        return draft.replaced(Replaced(draft.text, [Replacement(start, end, "")]))
 
 
 def enter_labels(text: str, number: str, language: str) -> Label | None:

@@ -172,6 +172,21 @@ def test_links_are_of_the_text_with_marks() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "expected"),
+    [
+        (f"约3{MARK}8度", "about ⟦0⟧ ⟦1⟧ ⟦2⟧ degrees", f"about 3{MARK}8 degrees"),
+        (f"约3 {MARK}8度", "about ⟦0⟧ ⟦1⟧ ⟦2⟧ degrees", f"about 3 {MARK}8 degrees"),
+        (f"约3{MARK}8度", "⟦2⟧ ⟦0⟧ ⟦1⟧ degrees", f"8 3{MARK} degrees"),
+    ],
+)
+def test_a_number_touches_the_kept_string_that_it_did(text: str, said: str, expected: str) -> None:
+    amounts = [Replacement(at, at + 1, text[at]) for at in (text.index("3"), text.index("8"))]
+    _, restored = carried_and_restored(text, said, ("zh", "en"), amounts=amounts)
+    assert restored is not None
+    assert restored.text == expected
+
+
 def test_numbers_are_carried_beside_marks_and_come_back_as_the_target_writes_them() -> None:
     source = f"Give {MARK} 45 million of {MARK} 7."
     amounts = [Replacement(7, 17, "45 Millionen"), Replacement(21, 24, f"{MARK} 7")]

@@ -43,7 +43,9 @@ def test_other_words_are_no_label(text: str) -> None:
     assert ":" not in entry.text
 
 
-@pytest.mark.parametrize(("said", "expected"), [("Tom said::", "Tom said:"), ("Tom:", "Tom:")])
+@pytest.mark.parametrize(
+    ("said", "expected"), [("Tom said::", "Tom said:"), ("Tom:", "Tom:"), ("Tom :", "Tom:")]
+)
 def test_the_colon_before_speech_is_not_doubled(said: str, expected: str) -> None:
     parsed, (entry, _) = prepared("汤姆说：你好吗？", pair=("zh", "en"))
     draft = leave(entry.stages, to_itself(said))
