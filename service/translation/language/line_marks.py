@@ -101,15 +101,21 @@ _ITEM = regex.compile(
 )
 """The head of an entry of a row, as in A. Yes B. No."""
 _IN_LABEL = r"(?:[（(][^（）()\s]{1,10}[）)])?[：:]"
-_FIELD_LABEL = rf"[一-鿿]{{1,8}}(?<![说說道问問答曰]){_IN_LABEL}"
+_FIELD_LABEL = rf"[一-鿿]{{1,8}}(?<![说說道问問答曰])(?<!失败){_IN_LABEL}"
 _SECOND_ITEM = re.compile(
     rf"(?<![A-Za-z0-9])(?:ii|[Bb2])[.．、)）]|②|\s(?:[A-Z][：:]|[一-鿿]{{1,8}}{_IN_LABEL})"
 )
 """Every row has it: one cheap look."""
+_FIRST_FIELD = regex.compile(
+    rf"\s*+(?:[【［][^【】［］]{{1,20}}[】］])?(?:{_FIELD_LABEL}|{_LETTER_OF_SPEAKER})"
+)
 _SECOND_FIELD = regex.compile(
-    rf"(?<=[^\s，,、；;：:（(])\s++(?={_FIELD_LABEL}|{_LETTER_OF_SPEAKER})"
+    rf"(?<=[^\s，,、；;：:（(])\s++(?={_FIELD_LABEL}\s*+\S|{_LETTER_OF_SPEAKER})"
+    rf"|(?<=\p{{Han}})\s++(?={_FIELD_LABEL})"
 )
 """What stands before a field of a row, as in 型号：M365 颜色：黑色, or A：好 B：不好."""
+_SPACED_WORD = regex.compile(r"\p{Han}[“\"]?\s[^\p{Han}\s]|[^\p{Han}\s：:]\s\p{Han}")
+"""In 读取 "CSV" 文件：, spaces are beside the words of another script, and part no fields."""
 _BEFORE_ITEMS = regex.compile(r"[.!?:。！？：]\s*+\Z")
 _ROMANS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii")
 _BOXES = frozenset({"[ ]", "[x]", "[X]"})
@@ -155,9 +161,21 @@ def parts(line: str) -> Iterator[str]:
     """The pages of a way to a page and the signs between them, the entries or fields of a row, an
     article and how much of it, or what stands in brackets before or behind a sentence, before the
     subject of a mail or before what someone says, and the sentence. Joined they are the line."""
-    ends = [one.end() for one in _SECOND_FIELD.finditer(line)] if _SECOND_ITEM.search(line) else []
-    for start, end in itertools.pairwise([0, *ends, len(line)]):
+    fields = [*_fields(line)] if _SECOND_ITEM.search(line) else []
+    for start, end in itertools.pairwise([0, *fields, len(line)]):
         yield from _parts(line[start:end])
+
+
+def _fields(line: str) -> Iterator[int]:
+    """Where the fields behind the first one begin, if the first is one or several follow."""
+    found = [*_SECOND_FIELD.finditer(line)]
+    if len(found) == 1 and not _FIRST_FIELD.match(line):
+        return
+    start = 0
+    for space in found:
+        if not _SPACED_WORD.search(line, start, space.start()):
+            yield space.end()
+            start = space.end()
 
 
 def _parts(field: str) -> Iterator[str]:

@@ -62,6 +62,8 @@ _ASCII_BREAK = re.compile(r"[\t-\r\x1c-\x1f|^:;=<.!?](?:(?<![.!?])|(?<=\.)\.{3}|
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _NUMERAL = re.compile(r"(?:[ivx]{2,6}|[IVX]{2,6})\.?|[a-hA-HivxIVX]\.")
 """Of an entry of a list: networks take iii. and I. for words."""
+_CHOICES = regex.compile(r"(?:[A-H](?:[.．、)）]|(?=\s))\s*+[^\p{L}]++){2,}+")
+"""A. 5 B. 6, of which networks make A's 5."""
 _PAUSE = regex.compile(r"\s*+[,;，、；]")
 _CLOSE = regex.compile(r"[-–—｜\p{L}\p{N}]|(?!\[[\d^])[\p{Ps}\p{Pi}]")
 _WINDOW_CHARACTERS = 2000
@@ -133,7 +135,7 @@ def is_one_sentence(text: str, language: str) -> bool:
         has_letters(text)
         and not (text[:1].isspace() or text[-1:].isspace())
         and is_bare(text)
-        and not has_break(text)
+        and not (has_break(text) or _CHOICES.fullmatch(text))
         and len(list(_segment(text, language))) == 1
     )
 
@@ -228,6 +230,8 @@ class _Cutter:
     def _stays(self, sentence: str, stretch: str) -> bool:
         """Whether a sentence of a stretch is not translated."""
         if not (has_letters(sentence) and self.is_translatable(sentence)):
+            return True
+        if _CHOICES.fullmatch(sentence):
             return True
         return len(sentence) < len(stretch) and is_numeral(sentence.strip())
 

@@ -206,7 +206,12 @@ def test_the_fields_of_a_row_are_parted(colon: str, space: str, labels: str, val
 
 @pytest.mark.parametrize(
     "sentence",
-    ["他说， 标题：红色", "汤姆 说：你好", "颜色：红色 或黑色", "比分 3：1", "时间： 地点：北京"],
+    [
+        *("他说， 标题：红色", "汤姆 说：你好", "颜色：红色 或黑色", "比分 3：1"),
+        *("时间： 地点：北京", "使用 pandas 读取 CSV 文件：", "右侧玩家 / KSnake 模式：右"),
+        *("CMake 较智能：它支持", "提示：用 CSV 文件：", "错误：读取文件 “%s” 失败：%s"),
+        *("错误：polkit 失败：%s", "用 -u 与 -lt 时：快；用 -l 时：慢", "部分 1 第 2 部分：介绍"),
+    ],
 )
 def test_what_looks_like_a_row_of_fields_stays_whole(sentence: str) -> None:
     assert sentences_of(cut(sentence, "zh")) == [sentence]
@@ -246,6 +251,8 @@ def test_an_aside_before_a_sentence_is_none_of_it(form: str, aside: str, speech:
         ("-----Original Message-----", "en", "Original Message"),
         ("A. 3个  B. 4个  C. 5本书", "zh", "3个|4个|5本书"),
         ("It is: A. 12 B. 15 C. 18", "en", "It is: A. 12 B. 15 C. 18"),
+        ("Is it?\nA. 12 B. 15 C. 18\nA. 5", "en", "Is it?|A. 5"),
+        ("是吗？\nA．5　B．6\nA 3 B 4\nA组3人", "zh", "是吗？|A组3人"),
         ("共1.5个2.5个", "zh", "共1.5个2.5个"),
         ("(1)苹果(2)香蕉", "zh", "(1)苹果|(2)香蕉"),
         ("首页|新闻|体育", "zh", "首页|新闻|体育"),
