@@ -26,7 +26,9 @@ _BESIDE = rf"(?:(?<=\p{{Lo}}.)|(?=\p{{Lo}}|{_CLOSING}\s))"
 _BOUNDARIES = (
     regex.compile(rf"(?:[。！？…؟।]|[!?]{_BESIDE}|{_STOP})+{_CLOSING}\s*{_SPACED_CLOSING}"),
     regex.compile(rf"(?:[；：，、،]|[;:,]{_BESIDE}){_CLOSING}\s*"),
-    regex.compile(r"(?<![\s«.])\s++(?=[(（\[])|(?=（)"),
+    regex.compile(
+        r"(?<![\s«.])\s++(?=[(（\[])|(?=（)|(?<=\p{Han})(?<![至到和與与及或从從在第约約])(?=\()"
+    ),
     regex.compile(r"(?<![«.\d])\s+(?!\d)"),
     regex.compile(r"(?<![«.\d])\s+"),
     regex.compile(r"(?<!«|\.)\s+"),
@@ -34,6 +36,10 @@ _BOUNDARIES = (
     regex.compile(r"(?V1)[\p{Lo}--[至到和与與及或从從在第约約]]\p{M}*+" + _CLOSING),
 )
 """The best first; the last is in no number, no Latin word and no range."""
+_NUM_OUTSIDE = 3
+"""How many of them are better outside of brackets than any inside."""
+_CLOSED = regex.compile(r"[^()（）]{0,200}[)）]")
+_LONGEST_BRACKETS = 200
 _CONTINUATION = regex.compile(r"[!?;:,！？；：，、。\p{Pe}”’]|»(?=[\s.,;:!?]|$)")
 """What no part begins with, such as French marks, which have a space before them."""
 _GRAPHEME = regex.compile(r"\X")
@@ -112,13 +118,22 @@ def _best_boundary(text: str, start: int, end: int, last: int, is_end: IsEnd) ->
 
 
 def _boundary(text: str, middle: int, end: int, is_end: IsEnd) -> int:
-    """The last of the best boundaries of text[middle:end]; 0 without."""
-    for pattern in _BOUNDARIES:
-        found = [*pattern.finditer(text, middle, end)]
-        cut = next((m.end() for m in reversed(found) if _is_boundary(text, m, is_end)), 0)
-        if cut > middle:
-            return cut
+    """The last of the best boundaries of text[middle:end]; 0 without. Of a part that ends inside
+    brackets networks close none."""
+    outside = [(pattern, True) for pattern in _BOUNDARIES[:_NUM_OUTSIDE]]
+    for pattern, is_outside in (*outside, *((pattern, False) for pattern in _BOUNDARIES)):
+        found = (m for m in pattern.finditer(text, middle, end) if _is_boundary(text, m, is_end))
+        cuts = [m.end() for m in found if not (is_outside and _is_in_brackets(text, m.end()))]
+        if cuts and cuts[-1] > middle:
+            return cuts[-1]
     return 0
+
+
+def _is_in_brackets(text: str, place: int) -> bool:
+    start = max(0, place - _LONGEST_BRACKETS)
+    opening = max(text.rfind(sign, start, place) for sign in "(（")
+    closing = max(text.rfind(sign, start, place) for sign in ")）")
+    return opening > closing and _CLOSED.match(text, place) is not None
 
 
 def _is_boundary(text: str, found: regex.Match[str], is_end: IsEnd) -> bool:

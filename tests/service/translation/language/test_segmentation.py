@@ -429,6 +429,21 @@ def test_a_number_or_a_name_in_chinese_is_never_cut(runs: list[tuple[str, str, s
         assert part[-1] in "元公司增长了同比，,:)"
 
 
+@given(
+    st.text("共三件商品应付合计", min_size=21, max_size=34),
+    st.lists(st.text("苹果香蕉", min_size=1, max_size=4), min_size=2, max_size=4),
+    st.sampled_from(["（{}）", "({})", " ({})"]),
+    st.sampled_from(["、", "，", "；", ", "]),
+    st.text("今天发货到", min_size=8, max_size=14),
+)
+def test_no_part_ends_inside_brackets_that_begin_in_its_second_half(
+    words: str, listed: list[str], brackets: str, mark: str, rest: str
+) -> None:
+    text = words + brackets.format(mark.join(listed)) + rest
+    for part in split_to_fit(text, 40, len):
+        assert part.count("(") + part.count("（") == part.count(")") + part.count("）")
+
+
 @settings(deadline=None, max_examples=200)
 @given(
     st.text("共三件商品应付合计", min_size=12, max_size=20),
