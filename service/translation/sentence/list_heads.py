@@ -32,9 +32,10 @@ _MARK_WITHIN = regex.compile(
 _SIGN = regex.compile(
     r"[！？）］】](?P<is_before>(?=[\p{L}\p{N}]))?|(?P<is_behind>(?<=\S))?｜(?P<is_before>(?=\S))?"
     r"|(?P<is_behind>(?<=[\p{L}\p{N}\p{Pe}！？]))?[（［【]|[０-９Ａ-Ｚａ-ｚ％＋－．／＝～]"
-    r"|(?<!—)—(?=—(?!—))"
+    r"|(?<!—)—(?=—(?!—))|(?<=\S\u3000{0,4})\u3000(?=\u3000{0,4}\S)"
 )
-"""Of a double dash the first half, which English has not."""
+"""Of a double dash the first half, which English has not. Of wide spaces those within a line."""
+_NARROW_SIGNS = {"—": "", "\u3000": " "}
 _MAIL = regex.compile(rf"(?P<colon>[：:]\s*)?(?P<mail>{CHINESE_MAIL})\s*")
 _SPEAKER = regex.compile(rf"(?<!\w){CHINESE_SPEAKER}")
 _SPEAKERS = dict(zip("问問答甲乙丙丁", "QQAABCD", strict=True))
@@ -86,7 +87,7 @@ def usual_marks(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         sign = found.group()
         before = " " if found["is_behind"] is not None and found.start() > start else ""
         after = " " if found["is_before"] is not None else ""
-        yield found.start(), "" if sign == "—" else f"{before}{narrowed(sign)}{after}"
+        yield found.start(), _NARROW_SIGNS.get(sign, f"{before}{narrowed(sign)}{after}")
     for found in _SPEAKER.finditer(text, start, end + 1):
         yield found.start(), _SPEAKERS[found[0][0]]
     for found in _MARK_WITHIN.finditer(text, start, end):

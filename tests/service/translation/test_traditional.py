@@ -255,6 +255,7 @@ def test_a_head_in_a_tag_is_the_targets_too(text: str, english: str) -> None:
         ("——你去哪儿？——回家。\n———\n—", "—| —|\n———\n—"),
         ("时间｜地点｜9:00\n9:00｜大厅｜签到 ｜ 取消", "| | | | 9:00\n9:00 | | | | | |"),
         ("他来了。￥￥\n３＋５＝Ａ％", "|¥¥\n3+5=A%"),
+        ("姓名：李娜　职务：经理　　部门：好\n　　你好", "| |  |\n　　|"),
     ],
 )
 def test_between_english_sentences_no_sign_is_of_full_width_and_no_bracket_is_glued(
