@@ -204,6 +204,7 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("代码：600519.SH，0700.HK，2024.5", ["600519.SH", "0700.HK"]),
         ("Case 1:23-cv-00456 of 1:23-24", ["1:23-cv-00456"]),
         ("Signed-off-by: Tom, a Stand-by", ["Signed-off-by"]),
+        ("Ping 2a01:0:0:0e0:0:0:0:0e0, 3e8", ["2a01:0:0:0e0:0:0:0:0e0", "3e8"]),
         ("The A/C and S/N are on; I/O, A/B and N/A", ["A/C", "S/N"]),
         ("转发 //@新华社:下雨 谢谢@李老师的帮助", ["@新华社", "@李老师"]),
         ("@张三 你好！谢谢@李四，@所有人请注意明天早上开会。", ["@张三", "@李四"]),
