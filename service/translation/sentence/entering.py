@@ -168,7 +168,7 @@ class Entrance:
         if sentence.kept and (label := enter_labels(text, sentence.kept[0].text, self._pair[0])):
             stages.append(label)
             text = label.text
-        if carriers := self._carriers(sentence, text):
+        if not sentence.is_plain and (carriers := self._carriers(sentence, text)):
             stages.append(carriers)
             text = carriers.text
         is_aligned = self._is_aligned or bool(sentence.tags or terms)
@@ -186,7 +186,7 @@ class Entrance:
     def _carriers(self, sentence: Sentence, text: str) -> Carriers | None:
         """The stage of the kept strings and the units, or without the units if with them the
         sentence has too many tokens."""
-        units = [] if sentence.is_plain else self.units(text)
+        units = self.units(text)
         carriers = self.carried(sentence, text, units=units) if units else None
         if carriers is not None and self.count(carriers.text) <= self._encoder.max_tokens:
             return carriers
