@@ -40,7 +40,7 @@ from service.translation.language.widths import FULL_WIDTH, in_half_width
 from service.translation.markup.coded_flow import coded_flows
 from service.translation.markup.coded_text import CodedText, Text, TextPart
 from service.translation.markup.elements import is_html
-from service.translation.markup.flow import MARK
+from service.translation.markup.flow import MARK, Flow
 from service.translation.markup.inline import has_marks, text_flow
 from service.translation.markup.page import take_apart, visible_text
 from service.translation.placeholders import KeptStrings, find_kept, has_kept
@@ -104,6 +104,8 @@ class Preparation:
         self._matcher = glossary.matcher(work.source) if glossary else None
         self._entrance = Entrance(tokenizer, self._encoder, self._matcher, work)
         self._prefixes = self._given_prefixes()
+        self._known_bare: dict[str, bool] = {}
+        """By text."""
 
     @functools.cached_property
     def second_translation(self) -> SecondTranslation:
@@ -167,22 +169,17 @@ class Preparation:
         joins_lines = work.job.split_sentences is not True
         if not joins_lines and (several := self._several(text)):
             return ParsedText(several)
-        flow = text_flow(text, self._find_kept, joins_lines, is_spaced(work.source))
+        if not joins_lines and self._is_as_written(text) and self._is_bare(text):
+            flow = Flow(text)
+        else:
+            flow = text_flow(text, self._find_kept, joins_lines, is_spaced(work.source))
         return ParsedText(self._cutter.items([flow]))
 
     def _whole(self, text: str) -> Sentence | None:
         """The text as one sentence that fits, without anything that is kept or marked; None of
         texts for which this is not sure."""
         source = self.work.source
-        if (
-            len(text) > _MOST_PLAIN
-            or normalise(text) != text
-            or self._keep is not None
-            or self.work.reads_traditional
-            or (source == SIMPLIFIED and to_simplified(text) != text)
-            or self.tokenizer.count_unspelled(text)
-            or not self._target_words.isdisjoint(text.split())
-        ):
+        if not self._is_as_written(text) or not self._target_words.isdisjoint(text.split()):
             return None
         is_usual = self._usual.fullmatch(text) is not None and not self._may_be_odd(text, source)
         if not (is_usual or self._is_bare_sentence(text)):
@@ -196,6 +193,17 @@ class Preparation:
         pair = source, self.work.target
         has_numbers = not is_usual and (enter_ordinals(text, pair) or enter_shares(text, pair))
         return Sentence(text, is_plain=not (self.work.is_traditional or has_numbers))
+
+    def _is_as_written(self, text: str) -> bool:
+        """Whether a text is short, and the network reads its characters as they are."""
+        return not (
+            len(text) > _MOST_PLAIN
+            or normalise(text) != text
+            or self._keep is not None
+            or self.work.reads_traditional
+            or (self.work.source == SIMPLIFIED and to_simplified(text) != text)
+            or self.tokenizer.count_unspelled(text)
+        )
 
     def _several(self, text: str) -> list[Item]:
         """The text as several such sentences, and one space or nothing behind each; empty for
@@ -224,6 +232,11 @@ class Preparation:
 
     def _is_bare(self, text: str) -> bool:
         """Whether nothing of the text is kept or marked, and it is not in capitals."""
+        if (known := self._known_bare.get(text)) is None:
+            known = self._known_bare[text] = self._looks_bare(text)
+        return known
+
+    def _looks_bare(self, text: str) -> bool:
         source = self.work.source
         return (
             not has_kept(text)

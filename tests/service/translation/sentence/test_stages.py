@@ -111,6 +111,9 @@ SENTENCES = [
 OF_SENTENCES = st.tuples(
     st.sampled_from(["", " ", "  ", "\n"]), st.lists(st.sampled_from(SENTENCES), max_size=4)
 ).map(lambda drawn: drawn[0].join(drawn[1]))
+MANY = "the old house, is big; und klein - Ähre “Ja” 2.5 kg. 3:30 So, No"
+OF_MANY_WORDS = st.lists(st.sampled_from(MANY.split(" ")), min_size=12, max_size=60).map(" ".join)
+"""Of which most are too long for the network."""
 OF_FEW_PARTS = st.lists(PARTS, min_size=1, max_size=3).flatmap(
     lambda parts: st.lists(st.sampled_from(parts), max_size=24).map(" ".join)
 )
@@ -422,8 +425,14 @@ def test_case_changes_case_only(enter: type[Stage], text: str) -> None:
 @settings(deadline=None)
 @example(text="他买了第120号。", split=True, has_terms=False, pair=("zh", "en"))
 @example(text=",dass er kommt.", split=True, has_terms=False, pair=("de", "en"))
-@given(TEXTS | OF_SENTENCES, st.sampled_from([True, False, "nonewlines"]), st.booleans(), ALL_PAIRS)
-def test_a_text_that_looks_whole_is_what_the_whole_way_makes_of_it(
+@example(text="Öffnen Sie „das“ Haus. " * 5, split=True, has_terms=False, pair=("de", "en"))
+@given(
+    TEXTS | OF_SENTENCES | OF_MANY_WORDS,
+    st.sampled_from([True, False, "nonewlines"]),
+    st.booleans(),
+    ALL_PAIRS,
+)
+def test_a_text_at_which_a_look_is_enough_is_what_the_whole_way_makes_of_it(
     text: str, split: bool, has_terms: bool, pair: tuple[str, str]
 ) -> None:
     """The look at a text decides nothing that taking apart and cutting does not."""
@@ -431,6 +440,7 @@ def test_a_text_that_looks_whole_is_what_the_whole_way_makes_of_it(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Preparation, "_whole", lambda *_: None)
         patch.setattr(Preparation, "_several", lambda *_: [])
+        patch.setattr(Preparation, "_is_as_written", lambda *_: False)
         cut, others = prepared(text, split_sentences=split, has_terms=has_terms, pair=pair)
     assert looked.gaps == cut.gaps
     assert list(map(described, looked.sentences)) == list(map(described, cut.sentences))
@@ -439,6 +449,17 @@ def test_a_text_that_looks_whole_is_what_the_whole_way_makes_of_it(
     assert [[*map(type, one.stages)] for one in entries] == [
         [*map(type, one.stages)] for one in others
     ]
+
+
+@pytest.mark.parametrize("pair", [("en", "de"), ("de", "en"), ("zh", "en"), ("en", "zh")])
+def test_a_text_that_is_only_too_long_is_not_taken_apart(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("service.translation.preparation.text_flow")
+    known = {"de": "das Haus ist alt, ", "en": "the house is old, ", "zh": "老人去了海边，"}
+    parsed, entries = prepared(known[pair[0]] * 20, pair=pair)
+    assert len(entries) > 2
+    assert not any(one.kept or one.tags or one.escapes for one in parsed.sentences)
 
 
 @pytest.mark.parametrize(
