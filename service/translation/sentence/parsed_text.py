@@ -196,6 +196,9 @@ class FlowCutter:
     ) -> Iterator[Item]:
         """What stands before or after a sentence; between two the target's spacing counts, but a
         kept string keeps its space."""
+        if start == end and not tags:
+            yield spaced_gap("", self._source, self._target) if is_between else ""
+            return
         text = flow.text[start:end]
         is_beside_kept = MARK in flow.text[max(0, start - 1) : start] + flow.text[end : end + 1]
         is_between = is_between or (start > 0 and begins_close(text))
