@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import regex
 
 from model.text.spans import Span
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 _BRACKET = regex.compile(r"[()（）]")
@@ -32,7 +32,7 @@ class Brackets:
 
     def leave(self, draft: Draft) -> Draft:
         """The translation with each bracket that opens closed once, if it is clear where."""
-        return draft.replaced(Replaced(draft.text, sorted({*self._changes(draft.text)})))
+        return draft.changed(sorted({*self._changes(draft.text)}))
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
         if not _SPACE_OR_MARK.search(self.text):

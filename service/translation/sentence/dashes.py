@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 _DASH = regex.compile(r"(?<=\S )(?:--|[-–—])(?= \S)")
@@ -24,7 +24,7 @@ class Dashes:
 
     def leave(self, draft: Draft) -> Draft:
         """The translation with the dashes of the sentence if it has as many."""
-        return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
+        return draft.changed([*self._changes(draft.text)])
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
         own, found = _DASH.findall(self.text), [*_DASH.finditer(translation)]

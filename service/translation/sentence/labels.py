@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import regex
 
 from service.translation.markup.flow import MARK
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 _LABELLED = regex.compile(rf"(?:\p{{L}}[\p{{L}}-]*+\.? )?\p{{L}}[\p{{L}}-]*+\.?(?P<space> ){MARK}")
@@ -27,7 +27,7 @@ class Label:
     def leave(self, draft: Draft) -> Draft:
         """The translation with a space in place of the colon."""
         found = [Replacement(*one.span(), " ") for one in _COLON.finditer(draft.text)]
-        return draft.replaced(Replaced(draft.text, found))
+        return draft.changed(found)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Speaker:
         """The translation with one colon at its end, and no space before it."""
         end = len(draft.text) - 1
         start = len(draft.text[:end].rstrip(" :")) if draft.text.endswith(":") else end
-        return draft.replaced(Replaced(draft.text, [Replacement(start, end, "")]))
+        return draft.changed([Replacement(start, end, "")] if start < end else [])
 
 
 def enter_labels(text: str, number: str, language: str) -> Label | None:

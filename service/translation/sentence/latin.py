@@ -18,7 +18,7 @@ from model.text.spans import Span
 from service.translation.language.segmentation import is_spaced
 from service.translation.language.short_texts import ShortTexts
 from service.translation.sentence.emphasis import KNOWN_NAMES
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 LATIN = re.compile("[A-Za-z\u00c0-\u024f][A-Za-z0-9 ·\u00c0-\u024f]")
@@ -69,7 +69,7 @@ class LatinWords:
     def leave(self, draft: Draft) -> Draft:
         """The translation with a space before those that it joins to what stands before, and with
         their own capitals where it has only some of them, as in vPN."""
-        return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
+        return draft.changed([*self._changes(draft.text)])
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
         for found in _WRITTEN.finditer(translation):

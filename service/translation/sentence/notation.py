@@ -10,7 +10,7 @@ import regex
 
 from model.text.spans import disjoint
 from service.translation.sentence.numbers.amounts import localised
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 _NUMBER = regex.compile(
@@ -57,7 +57,7 @@ class Notation:
             known = joined.keys() & self._written.keys()
             if known or any(_copies(draft.text, new, has_units=True)):
                 found += _copies(draft.text, joined, has_units=True)
-        return draft.replaced(Replaced(draft.text, disjoint(found)))
+        return draft.changed(disjoint(found))
 
 
 def _copies(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import regex
 
 from service.translation.checks.number_words import numeral_value, ordinal_ending
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 _ORDINAL = {
@@ -43,13 +43,13 @@ class Ordinals:
         """The translation with the ending that each number has; a Chinese one has none."""
         if self._target == "zh":
             copies = [*find_english_ordinals(draft.text)] if draft.text != self.text else ()
-            return draft.replaced(Replaced(draft.text, copies))
+            return draft.changed(copies)
         right = (
             Replacement(*one.span("ending"), ordinal_ending(int(one["number"])))
             for one in _WRITTEN.finditer(draft.text)
         )
         wrong = [one for one in right if draft.text[one.start : one.end] != one.new]
-        return draft.replaced(Replaced(draft.text, wrong))
+        return draft.changed(wrong)
 
 
 def enter_ordinals(text: str, pair: tuple[str, str]) -> Ordinals | None:

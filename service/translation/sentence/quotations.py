@@ -10,7 +10,7 @@ import regex
 
 from service.translation.markup.flow import MARK
 from service.translation.sentence.brackets import closing_place
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 QUOTATION_MARK = regex.compile('["„“”«»「」『』]')
@@ -50,12 +50,12 @@ class Quotations:
         within a quotation."""
         marked = self._marked(draft)
         spaces = [] if any(_spaces(self.text)) else [*_spaces(marked.text)]
-        return marked.replaced(Replaced(marked.text, spaces)) if spaces else marked
+        return marked.changed(spaces)
 
     def _marked(self, draft: Draft) -> Draft:
         marks = [*QUOTATION_MARK.finditer(draft.text)]
         if len(marks) < self._count and (lost := [*self._of_kept(draft)]):
-            return draft.replaced(Replaced(draft.text, lost))
+            return draft.changed(lost)
         if opened := self._opened(draft):
             return opened
         written = "".join(mark[0] for mark in marks)
@@ -66,7 +66,7 @@ class Quotations:
             return draft
         usual = itertools.cycle(self._usual)
         news = [Replacement(mark.start(), mark.end(), next(usual)) for mark in marks]
-        return draft.replaced(Replaced(draft.text, news))
+        return draft.changed(news)
 
     def _of_kept(self, draft: Draft) -> Iterator[Replacement]:
         """The kept strings without one of the marks that they have in the sentence, with both."""
@@ -87,7 +87,7 @@ class Quotations:
         new = [Replacement(*colon.span("place"), marks[0])]
         if not colon["last"]:
             new.append(Replacement(len(draft.text), len(draft.text), marks[1]))
-        return draft.replaced(Replaced(draft.text, new))
+        return draft.changed(new)
 
     def _closed(self, draft: Draft, written: str) -> Draft:
         last = next((one for one in _CLOSING if _are_paired(written + one)), "")
@@ -95,7 +95,7 @@ class Quotations:
         if not last or not end or _END.search(draft.text):
             return draft
         place = closing_place(self.text[end.start() - 1 : end.start()], draft.text)
-        return draft.replaced(Replaced(draft.text, [Replacement(place, place, last)]))
+        return draft.changed([Replacement(place, place, last)])
 
 
 def _spaces(text: str) -> Iterator[Replacement]:
@@ -121,7 +121,7 @@ def _without_double(draft: Draft, marks: Sequence[regex.Match[str]]) -> Draft | 
         if first.end() == second.start() and first[0] == second[0]:
             rest = "".join(mark[0] for mark in marks if mark is not second)
             if _are_paired(rest):
-                return draft.replaced(Replaced(draft.text, [Replacement(*second.span(), "")]))
+                return draft.changed([Replacement(*second.span(), "")])
     return None
 
 

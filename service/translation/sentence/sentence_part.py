@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import regex
 
 from service.translation.language.segmentation import is_spaced
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 _SMALL_WORDS = {
@@ -57,7 +57,7 @@ class SentencePart:
         """The translation without a mark before its first word, without the capital of a word of
         grammar that the part does not begin with, and with the part's own mark in place of a full
         stop or of none, since a number would run into the next part's."""
-        return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
+        return draft.changed([*self._changes(draft.text)])
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
         is_own = self.begins or _FIRST_PAUSE.match(self.text)

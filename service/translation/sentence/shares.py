@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import regex
 
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 _OF = {"en": "of", "de": "von"}
@@ -33,7 +33,7 @@ class Shares:
 
     def leave(self, draft: Draft) -> Draft:
         """The translation with the target's word, or the comma, between the two numbers."""
-        return draft.replaced(Replaced(draft.text, [*self._changes(draft.text)]))
+        return draft.changed([*self._changes(draft.text)])
 
     def _changes(self, translation: str) -> Iterator[Replacement]:
         source, target = self._pair

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from service.translation.alignment import AlignmentLink
 from service.translation.glossary import GlossaryEntry
-from service.translation.sentence.replaced import Replaced
+from service.translation.sentence.replaced import Replaced, Replacement
 
 
 class Draft(NamedTuple):
@@ -27,6 +27,10 @@ class Draft(NamedTuple):
     links: Sequence[AlignmentLink] = ()
     order: Sequence[int] = ()
     lost: Sequence[GlossaryEntry] = ()
+
+    def changed(self, changes: Sequence[Replacement]) -> Draft:
+        """The translation with these parts replaced; most have none."""
+        return self.replaced(Replaced(self.text, changes)) if changes else self
 
     def replaced(self, target: Replaced, source: Replaced | None = None) -> Draft:
         """The translation with parts replaced, as in `target`, and its links to them, but none to
