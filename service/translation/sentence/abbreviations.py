@@ -232,6 +232,8 @@ _OWN = {
     ("en", "de"): {"number": "Nr.", "that is": "d.h.", "US": "US"},
 }
 """By pair, what the target writes for some of these words: networks make Zahl 5 of number 5."""
+_MOST_BEFORE_POINT = 16
+"""Characters of an abbreviation before its first point."""
 _WITHS = {"w/o": "without", "w/": "with"}
 _WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
 _DASH = regex.compile(r"(?<=\p{L}{2})—(?=\p{L})")
@@ -259,7 +261,7 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
     if "." in text:
         found += find_numbers_of(text) if language == "de" else ()
         own = _OWN.get((language, target), {})
-        for one in known.finditer(text):
+        for one in known.finditer(text, max(0, text.index(".") - _MOST_BEFORE_POINT)):
             word = _word(one, language)
             same = own.get(word) or own.get(word[0].lower() + word[1:])
             if (same or word) != one.group():

@@ -13,7 +13,7 @@ from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.language.chinese import HAN
 from service.translation.language.segmentation import has_letters
 from service.translation.preparation import USUAL
-from service.translation.sentence.abbreviations import enter_abbreviations
+from service.translation.sentence.abbreviations import _WORDS, enter_abbreviations
 from service.translation.sentence.odd_words import has_odd_words
 from service.translation.sentence.stages import Draft
 from tests.service.translation.sentence.test_stages import to_itself
@@ -227,6 +227,18 @@ def test_no_point_within_an_english_sentence_goes_into_chinese(short: str) -> No
     assert stage.leave(Draft(stage.text)).text == text
     assert is_looked_at(text, "en")
     assert enter_abbreviations(text, "en", "de") is None
+
+
+@pytest.mark.parametrize("language", ["de", "en"])
+def test_an_abbreviation_goes_in_as_words_however_much_stands_before_it(language: str) -> None:
+    """Its letters may be many, and its points some."""
+    before = "Haus " * 20
+    known = [one for one in _WORDS[language] if one.replace(".", "").replace(" ", "").isalpha()]
+    assert len(known) > 30
+    for short in known:
+        stage = enter_abbreviations(f"{before}{short} 5, {short} 200 x.", language)
+        assert stage is not None, short
+        assert f" {short} " not in stage.text
 
 
 @pytest.mark.parametrize(
