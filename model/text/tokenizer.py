@@ -236,7 +236,7 @@ class Tokenizer:
 
     def _cleaned(self, text: str) -> str:
         """The text as sentencepiece gets it."""
-        if self._config.normalization == "none":
+        if self._config.normalization == "none" or text.isascii():
             return text
         return with_plain_spaces(normalise(without_invisible(text)))
 

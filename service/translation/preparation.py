@@ -314,11 +314,10 @@ class Preparation:
         """The source ids of a sentence as the network gets it; more than it takes for a sentence
         with too many marks."""
         raise_if_unwanted()
-        text = in_half_width(text)
         if is_in_caps or is_in_capitals(text):
             text = in_sentence_case(text)
-        num_marks, most = text.count(MARK), most_carriers(text, self.tokenizer.reserved)
-        if num_marks > most:
+        num_marks = text.count(MARK)
+        if num_marks and num_marks > (most := most_carriers(text, self.tokenizer.reserved)):
             return self._limits.max_source_tokens * num_marks // max(most, 1) + 1
         return self._entrance.count(text)
 

@@ -63,11 +63,11 @@ _NUMBER_END = regex.compile(r"[\p{N}一二两三四五六七八九十百千万�
 
 def find_kitchen_units(text: str, source: str, target: str) -> Iterator[Replacement]:
     """Those behind a number. Linear time."""
-    pattern, units = _PATTERNS.get((source, target)), [*_NAMES.get((source, target), ())]
+    pattern = _PATTERNS.get((source, target))
     for found in pattern.finditer(text) if pattern else ():
         space = "" if text[found.start() - 1].isspace() else " "
         assert found.lastindex is not None
-        unit = units[found.lastindex - 1]
+        unit = [*_NAMES[source, target]][found.lastindex - 1]
         yield Replacement(*found.span(), f"{space}{unit}")
 
 
