@@ -9,6 +9,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import regex
 from sentencex import segment  # type: ignore[import-untyped]
@@ -71,8 +72,7 @@ _BEGINNING = "So."
 """A sentence of any language, to follow a full stop."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A sentence to translate, or the text between two sentences. `begins`, `ends`: the parts of a
     sentence that is too long do not all begin or end one."""
 
@@ -278,6 +278,8 @@ def _trim(sentence: str, *, begins: bool = True, ends: bool = True) -> Iterator[
         return
     start, end = bare(sentence)
     begins = begins and _PAUSE.match(sentence, 0, start) is None
-    yield Piece(sentence[:start], is_sentence=False)
+    if start:
+        yield Piece(sentence[:start], is_sentence=False)
     yield Piece(sentence[start:end], is_sentence=True, begins=begins, ends=ends)
-    yield Piece(sentence[end:], is_sentence=False)
+    if end < len(sentence):
+        yield Piece(sentence[end:], is_sentence=False)

@@ -100,6 +100,8 @@ class Flow:
 
     def kept_between(self, start: int, end: int) -> Sequence[Kept]:
         """The kept strings of text[start:end]."""
+        if not self.kept:
+            return ()
         first, last = (bisect.bisect_left(self._marks, offset) for offset in (start, end))
         return self.kept[first:last]
 

@@ -327,6 +327,8 @@ def _relative(tags: Sequence[Tag], start: int) -> list[SentenceTag]:
 
 def _escapes(flow: Flow, span: Span) -> Mapping[str, TextPart]:
     """How the translation of text[span] writes some characters: as the source does."""
+    if not (flow.escapes or flow.written):
+        return {}
     written = {char for char, _ in flow.odd_between(*span)} if flow.written else ()
     bare = {
         char
