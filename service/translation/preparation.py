@@ -164,22 +164,23 @@ class Preparation:
             page = take_apart(text, self._find_kept, work.job.target, has_paragraphs=is_auto)
             return ParsedText(self._cutter.items(page))
         text = self.tokenizer.visible(text)
-        if (whole := self._whole(text)) is not None:
+        is_as_written = self._is_as_written(text)
+        if is_as_written and (whole := self._whole(text)) is not None:
             return ParsedText([whole])
         joins_lines = work.job.split_sentences is not True
-        if not joins_lines and (several := self._several(text)):
-            return ParsedText(several)
-        if not joins_lines and self._is_as_written(text) and self._is_bare(text):
-            flow = Flow(text)
-        else:
-            flow = text_flow(text, self._find_kept, joins_lines, is_spaced(work.source))
+        if is_as_written and not joins_lines:
+            if several := self._several(text):
+                return ParsedText(several)
+            if self._is_bare(text):
+                return ParsedText(self._cutter.items([Flow(text)]))
+        flow = text_flow(text, self._find_kept, joins_lines, is_spaced(work.source))
         return ParsedText(self._cutter.items([flow]))
 
     def _whole(self, text: str) -> Sentence | None:
         """The text as one sentence that fits, without anything that is kept or marked; None of
         texts for which this is not sure."""
         source = self.work.source
-        if not self._is_as_written(text) or not self._target_words.isdisjoint(text.split()):
+        if not self._target_words.isdisjoint(text.split()):
             return None
         is_usual = self._usual.fullmatch(text) is not None and not self._may_be_odd(text, source)
         if not (is_usual or self._is_bare_sentence(text)):
@@ -208,8 +209,6 @@ class Preparation:
     def _several(self, text: str) -> list[Item]:
         """The text as several such sentences, and one space or nothing behind each; empty for
         texts for which this is not sure."""
-        if len(text) > _MOST_PLAIN or self._keep is not None or self.work.reads_traditional:
-            return []
         source, target = self.work.source, self.work.target
         space = " " if is_spaced(source) else ""
         texts = [piece.removesuffix(space) for piece in sentences_of(text, source)]
