@@ -3,6 +3,7 @@ compared, and carried, as wholes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -91,6 +92,8 @@ _DATES = {
         rf"(?P<day>{DAY_OR_MONTH}) ?[日号]"
     ),
 }
+_MAYBE = {"de": re.compile(r"[0-9]\."), "en": re.compile("[0-9]"), "zh": re.compile("月")}
+"""Every date has it."""
 _JOINTS = {
     "en": {"-": "–", "to": " to ", ",": ", ", "and": " and ", "or": " or "},
     "de": {"-": "–", "to": " bis ", ",": ", ", "and": " und ", "or": " oder "},
@@ -145,9 +148,10 @@ class Date(NamedTuple):
 def find_dates(text: str, language: str) -> Iterator[Date]:
     """The dates of a text in a language that has some here; days that share a month, as in 5 to 7
     July, are one. Linear time."""
-    pattern, last = _DATES.get(language), 0
+    last = 0
     text = to_simplified(text) if language == SIMPLIFIED else text
-    for found in pattern.finditer(text) if pattern else ():
+    is_maybe = language in DATED and _MAYBE[language].search(text) is not None
+    for found in _DATES[language].finditer(text) if is_maybe else ():
         before = text[max(last, found.start() - _LONGEST_JOINT) : found.start()]
         last = found.end()
         month, days = (
