@@ -19,14 +19,15 @@ _WORDS = {
     " - ， 五 成 折 块 半个小时 早上8点 上午九时 17:30 晚上8：05 月 五月三日 2024年5月3",
     "en": "8 11 3:30 p.m. pm a.m. to and nine in_the_morning o'clock half_an_hour half_a_million"
     " CHF 12.50 10'000 5.50_francs Half_a_Million HALF_AN_HOUR at May_5 5th of July 3",
-    "de": "8 17.30 Uhr abends morgens bis und halbe_Stunde h Fr._12.50 10’000 5.50_Franken um CHF 3._Mai am_3.5. 12. Juli 24",
+    "de": "8 17.30 Uhr abends morgens bis und halbe_Stunde h Fr._12.50 10’000 5.50_Franken um CHF"
+    " 3._Mai am_3.5. 12. Juli 24",
 }
 _HALVES = half_days._hours
 _SWISS = swiss_amounts.find_swiss_amounts
 _VALUES = possible_values.possible_values
 _LOOKS: list[tuple[ModuleType, str, str, Callable[[str], Iterator[Any]]]] = [
     (chinese_hours, "_MAYBE", "zh", chinese_hours.find_chinese_hours),
-    *((hours, "_HAS_DIGIT", code, partial(hours.find_hours, language=code)) for code in _WORDS),
+    *((hours, "_MAYBE", code, partial(hours.find_hours, language=code)) for code in _WORDS),
     *((swiss_amounts, "_MAYBE", code, partial(_SWISS, language=code)) for code in ("en", "de")),
     *((half_days, "_MAYBE", code, partial(_HALVES, language=code)) for code in _WORDS),
     *((possible_values, "_MAYBE", code, _VALUES) for code in _WORDS),

@@ -23,7 +23,11 @@ _HOUR = regex.compile(
     regex.IGNORECASE,
 )
 """3 p.m., by itself or after an hour of which no half is told, as in `9 to 11 p.m.`"""
-_HAS_DIGIT = re.compile("[0-9]")
+_MAYBE = {
+    "en": re.compile(r"[0-9]\s?[AaPp]\.?\s?[Mm]"),
+    "de": re.compile(r"[0-9]\s?(?:Uhr|h)"),
+}
+"""Every such hour has it."""
 _HALF = 12
 _DASHES = frozenset("-–—")
 _DASH_AFTER = regex.compile(r"\s?[-–—]\s?\d")
@@ -55,7 +59,8 @@ def find_hours(text: str, language: str) -> Iterator[Hour]:
         spoken = (Hour(*one, one.new) for one in find_spoken_hours(text, language))
         find = _english if language == "en" else _german
         dotted = _dotted(text) if "." in text else ()
-        yield from disjoint([*spoken, *(find(text) if _HAS_DIGIT.search(text) else ()), *dotted])
+        own = find(text) if _MAYBE[language].search(text) else ()
+        yield from disjoint([*spoken, *own, *dotted])
 
 
 def _german(text: str) -> Iterator[Hour]:
