@@ -36,10 +36,15 @@ class Link(asyncio.Protocol, Generic[_Sent, _Taken]):
         await loop.connect_accepted_socket(lambda: self, connected)
 
     def send(self, message: _Sent) -> None:
-        """Send a message, unless the other process has ended."""
+        """Send a message, unless the other process has ended. One that cannot be sent, for lack of
+        memory, ends the connection: the other process may wait for it."""
         if self._transport is not None:
-            packed = _encode(message)
-            self._transport.write(len(packed).to_bytes(_LENGTH_BYTES, "little") + packed)
+            try:
+                packed = _encode(message)
+                self._transport.write(len(packed).to_bytes(_LENGTH_BYTES, "little") + packed)
+            except BaseException:
+                self._transport.abort()
+                raise
 
     def close(self) -> None:
         if self._transport is not None:

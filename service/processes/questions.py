@@ -17,7 +17,6 @@ from service.processes.messages import Answer, Ask, Hello, Outputs, State
 
 Answers = Mapping[str, Callable[..., Any]]
 """What gives the answer to each question, or an awaitable of it."""
-_encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Ask | Answer | Hello | State | Outputs).decode
 _logger = logging.getLogger(__name__)
 
@@ -116,4 +115,4 @@ def _answer_later(asked: Ask, done: asyncio.Future[Any], link: Link[Any, Any]) -
 def _send(asked: Ask, value: Any, link: Link[Any, Any]) -> None:
     """Send the answer, if it is wanted."""
     if asked.number is not None:
-        link.send(Answer(asked.number, msgspec.Raw(_encode(value))))
+        link.send(Answer(asked.number, value))
