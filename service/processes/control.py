@@ -24,7 +24,8 @@ class Peer(NamedTuple):
 
 
 class ParentEnd:
-    """The parent's end. Nothing blocks, and nothing fails if the child has ended."""
+    """The parent's end. Nothing blocks, and nothing fails if the child has ended. Sending raises
+    OSError if the system has no room for it."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
@@ -36,18 +37,14 @@ class ParentEnd:
         return cls(ours), ChildEnd(theirs)
 
     def send(self, command: str) -> None:
-        try:
+        with contextlib.suppress(ConnectionError):
             self._socket.send(command.encode())
-        except OSError:
-            return
 
     def link(self, peer: Peer, connected: socket.socket) -> None:
         """Give the child a connection to this process."""
         message = f"{_LINK} {peer.pid} {peer.name}"
-        try:
+        with contextlib.suppress(ConnectionError):
             socket.send_fds(self._socket, [message.encode()], [connected.fileno()])
-        except OSError:
-            return
 
     def said(self) -> Iterator[tuple[str, Peer | None]]:
         """What the child has said since the last call: that it is `READY`, is `ALIVE`, or has

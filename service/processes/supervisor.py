@@ -21,7 +21,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -83,6 +83,26 @@ class Child:
         _logger.error("%s %s: it is killed", self.name, why)
         self.why_killed = why
         os.kill(self.pid, signal.SIGKILL)
+
+    def tell(self, command: str) -> None:
+        """Give it a command, if it runs."""
+        if self.line is not None:
+            with self._reached():
+                self.line.send(command)
+
+    def link(self, other: Child, connected: socket.socket) -> None:
+        """Give it a connection to another process, if it runs."""
+        if self.line is not None:
+            with self._reached():
+                self.line.link(other.peer, connected)
+
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
+        """What the system has no room to tell it would be lost: it ends, and is started again."""
+        try:
+            yield
+        except OSError as error:
+            self.kill(f"cannot be reached ({error.strerror})")
 
 
 class Supervisor:
@@ -231,8 +251,8 @@ class Supervisor:
         for listener in self._listeners:
             listener.close()
         for child in self._children:
-            if child.role == "front end" and child.line is not None:
-                child.line.send(DRAIN)
+            if child.role == "front end":
+                child.tell(DRAIN)
         self._end_others()
 
     def _end_all(self, code: int) -> None:
@@ -246,8 +266,7 @@ class Supervisor:
         if self._killing_seconds == float("inf"):
             self._killing_seconds = time.monotonic() + _LAST_SECONDS
             for child in self._children:
-                if child.line is not None:
-                    child.line.send(END)
+                child.tell(END)
 
     def _kill_if_due(self) -> None:
         if time.monotonic() >= self._killing_seconds:
@@ -281,8 +300,8 @@ def _connect(one: Child, other: Child) -> None:
         one.kill(f"has no connection ({error.strerror})")
         return
     with first, second:
-        one.line.link(other.peer, first)
-        other.line.link(one.peer, second)
+        one.link(other, first)
+        other.link(one, second)
 
 
 def _described(child: Child, code: int) -> str:

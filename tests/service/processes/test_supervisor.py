@@ -7,12 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import IO
 
 import psutil
+import pytest
 
+from service.processes import supervisor
+from service.processes.control import ParentEnd
+from service.processes.supervisor import Child
 from tests.service.processes import supervised
 
 
@@ -99,6 +104,40 @@ def test_what_the_system_has_no_room_for_is_started_later(tmp_path: Path) -> Non
         assert "cannot be started now (Too many open files)" in running.stderr.readline()
         own.rlimit(psutil.RLIMIT_NOFILE, before)
         assert running.stdout.readline() == "life 2\n"
+
+
+@pytest.mark.parametrize(
+    "reach",
+    [
+        lambda full, other: supervisor._connect(full, other),
+        lambda full, other: supervisor._connect(other, full),
+        lambda full, _: full.tell(supervisor.DRAIN),
+    ],
+    ids=["newer", "older", "told"],
+)
+def test_what_has_no_room_for_a_connection_or_a_command_is_ended(
+    reach: Callable[[Child, Child], None],
+) -> None:
+    """A front end that never hears of an engine, or that it is to drain, would serve nobody."""
+    with child("full") as (full, ended), child("other") as (other, running):
+        assert full.line is not None
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                full.line.send("nobody reads it")
+        reach(full, other)
+        assert ended.wait(timeout=30) == -signal.SIGKILL
+        assert running.poll() is None
+
+
+@contextlib.contextmanager
+def child(name: str) -> Iterator[tuple[Child, subprocess.Popen[bytes]]]:
+    """One that does not read what it is told."""
+    ours, theirs = ParentEnd.pair()
+    with closing(ours), closing(theirs), subprocess.Popen(["sleep", "600"]) as running:
+        try:
+            yield Child(name, lambda *_: 0, "engine", running.pid, ours), running
+        finally:
+            running.kill()
 
 
 def test_a_second_signal_ends_all_at_once(tmp_path: Path) -> None:
