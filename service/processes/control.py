@@ -67,6 +67,8 @@ class ChildEnd:
         self._socket = connected
         self._loop: asyncio.AbstractEventLoop | None = None
         self._saying: asyncio.TimerHandle | None = None
+        self._lost: list[Peer] = []
+        """What it has lost the connection to and could not say yet."""
 
     def say_ready(self) -> None:
         """What the process is for works now."""
@@ -74,9 +76,15 @@ class ChildEnd:
 
     def say_lost(self, peer: Peer) -> None:
         """The connection to a process has ended. If the process has not, the parent connects them
-        again."""
+        again. Said later if the system has no room for it."""
+        self._lost.append(peer)
+        self._say_lost()
+
+    def _say_lost(self) -> None:
         with contextlib.suppress(OSError):
-            self._socket.send(f"{LOST} {peer.pid} {peer.name}".encode())
+            for peer in list(self._lost):
+                self._socket.send(f"{LOST} {peer.pid} {peer.name}".encode())
+                self._lost.remove(peer)
 
     def follow(
         self,
@@ -117,6 +125,7 @@ class ChildEnd:
     def _say_alive(self, loop: asyncio.AbstractEventLoop) -> None:
         with contextlib.suppress(OSError):
             self._socket.send(ALIVE.encode())
+        self._say_lost()
         self._saying = loop.call_later(_ALIVE_SECONDS, self._say_alive, loop)
 
     def close(self) -> None:

@@ -9,9 +9,12 @@ import resource
 import socket
 from collections.abc import Iterator
 
+import pytest
+
+from service.processes import control
 from service.processes.control import ALIVE, LOST, ChildEnd, ParentEnd, Peer
 
-_ENGINE = Peer("engine-0", 17)
+_ENGINE, _HUB = Peer("engine-0", 17), Peer("hub", 18)
 
 
 @contextlib.contextmanager
@@ -53,6 +56,32 @@ async def test_a_connection_that_a_process_has_no_room_for_is_given_again() -> N
                 assert await linked.get() == _ENGINE
     finally:
         _close(ours, theirs)
+
+
+async def test_a_lost_connection_that_cannot_be_told_now_is_told_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(control, "_ALIVE_SECONDS", 0.001)
+    ours, theirs = ParentEnd.pair()
+    theirs.follow(_unlinked, {})
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            theirs.say_ready()
+    theirs.say_lost(_ENGINE)
+    theirs.say_lost(_HUB)
+    told: list[tuple[str, Peer | None]] = []
+    try:
+        async with asyncio.timeout(30):
+            while told[-1:] != [(LOST, _HUB)]:
+                told += [one for one in ours.said() if one[0] == LOST]
+                await asyncio.sleep(0.001)
+        assert told == [(LOST, _ENGINE), (LOST, _HUB)]
+    finally:
+        _close(ours, theirs)
+
+
+async def _unlinked(_: Peer, connected: socket.socket) -> None:
+    connected.close()
 
 
 def _close(ours: ParentEnd, theirs: ChildEnd) -> None:
