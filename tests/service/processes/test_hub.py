@@ -256,6 +256,7 @@ async def test_a_request_that_leaves_before_its_place_is_known_gives_it_back(
             await asyncio.sleep(0)
         while not await other.usage.reserve("k", 10, 10):
             await asyncio.sleep(0)
+        assert fronts.connected == {0, 1}
 
 
 async def test_a_file_that_is_removed_before_it_is_known_whether_it_has_room_takes_none(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from model.decoding.sentence import SourceSentence
+from model.decoding.sentence import SourceSentence, StepResult
 from service.engine import sentence_engine
 from service.engine.engine import Engine
 from service.engine.sentence_engine import NO_ROOM, Room
@@ -352,6 +352,39 @@ async def test_of_whoever_leaves_no_part_is_computed_further(
         for engine in two.engines:
             await emptied(engine)
         assert max(runner.num_admitted for runner in two.runners) <= 1
+
+
+async def test_of_whoever_leaves_when_a_part_is_done_the_rest_is_computed_no_further(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with pair(max_slots=1) as two:
+        for runner in two.runners:
+            hold_after_an_end(runner, monkeypatch)
+        left = asyncio.create_task(two.both.translate(different(50)))
+        await eventually(lambda: sum(process.load for process in two.processes) == 48)
+        left.cancel()
+        await asyncio.gather(left, return_exceptions=True)
+        for process in two.processes:
+            await process.ask("twice", float, 1)
+        two.open_gates()
+        for engine in two.engines:
+            await emptied(engine)
+        assert max(runner.num_admitted for runner in two.runners) <= 2
+        front_ends = [front_end for server in two.servers for front_end in server._front_ends]
+        assert [len(front_end._requests) for front_end in front_ends] == [0, 0]
+
+
+def hold_after_an_end(runner: FakeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step after one in which a sentence ends waits until the gate opens."""
+    step = runner.step
+
+    def held(handles: Sequence[int] | None = None) -> StepResult:
+        result = step(handles)
+        if result.finished:
+            runner.gate.clear()
+        return result
+
+    monkeypatch.setattr(runner, "step", held)
 
 
 async def test_questions_are_answered() -> None:
