@@ -85,6 +85,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".md", ".markdown", ".qmd", ".rmd"), "markdown.parse", "text/markdown"),
         ((".mdx",), "markdown.parse_mdx", "text/markdown"),
         ((".rst",), "rst.parse", "text/x-rst"),
+        ((".adoc", ".asciidoc", ".asc"), "asciidoc.parse", "text/asciidoc"),
         ((".tex", ".ltx"), "latex.parse", "application/x-tex"),
         ((".ipynb",), "notebooks.parse_notebook", "application/x-ipynb+json"),
         ((".html", ".htm", ".xhtml"), "pages.parse_html", "text/html"),

@@ -70,6 +70,39 @@ It goes on \\* here.
 | sea  | The water |
 +------+-----------+
 """
+ASCIIDOC = b"""= The house
+Jane Doe <jane@house.example>
+:lang: en
+:description: All about it
+
+== The rooms
+
+Some *bold text* and https://a.b/c[a link to it], see `code here` and <<_the_rooms>>.
+It goes on here.footnote:[A note with _marks_.]
+
+.A table
+[cols="1,2a"]
+|===
+|sea |The *water*
+
+|ship
+|* It sails
+|===
+
+NOTE: Be careful.
+
+one:: definition
+two::
+  another +
+  line
+
+[source,python]
+----
+print("keep me")
+----
+
+image::a.png[A picture, 100]
+"""
 LATEX = rb"""\documentclass{article}
 \newcommand{\keep}{keep me}
 \title{The \emph{old} house}
@@ -626,6 +659,7 @@ SAMPLES: dict[str, bytes] = {
     "a.md": MARKDOWN,
     "a.mdx": MDX,
     "a.rst": RST,
+    "a.adoc": ASCIIDOC,
     "a.tex": LATEX,
     "a.ipynb": NOTEBOOK,
     "a.html": HTML,
