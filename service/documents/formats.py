@@ -106,6 +106,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".ts",), "xml_catalogues.parse_qt", "application/x-linguist"),
         ((".json", ".arb"), "catalogues.parse_json", "application/json"),
         ((".yml", ".yaml"), "yaml_catalogues.parse", "application/yaml"),
+        ((".toml",), "toml_catalogues.parse", "application/toml"),
         ((".strings",), "apple_strings.parse", "text/plain"),
         ((".stringsdict",), "strings_dictionary.parse", "application/xml"),
         ((".xcstrings",), "string_catalogues.parse", "application/json"),

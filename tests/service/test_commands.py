@@ -380,7 +380,7 @@ def test_a_shell_completes_what_is_a_path(arguments: list[str]) -> None:
     [
         *(
             (f"a{ending}", ("--plain", ".txt, .md, "))
-            for ending in (".toml", ".TTML", ".log", ".1")
+            for ending in (".TTML", ".log", ".1")
         ),
         *(("a.b.org", ("--plain",)), ("a.rtf", ("as .docx",))),
         *(("a.txt.gz", ("--format text",)), ("a.tsv.GZ", ("--format text",))),

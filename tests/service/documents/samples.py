@@ -70,6 +70,14 @@ It goes on \\* here.
 | sea  | The water |
 +------+-----------+
 """
+TOML = b"""# a comment
+[greeting]
+description = "Keep the key"
+one = 'Hello {{.Name}}' # another
+other = '''
+Hello all
+'''
+"""
 ASCIIDOC = b"""= The house
 Jane Doe <jane@house.example>
 :lang: en
@@ -683,6 +691,7 @@ SAMPLES: dict[str, bytes] = {
     "a.ftl": FLUENT,
     "a.yml": YAML,
     "a.properties": PROPERTIES,
+    "a.toml": TOML,
     "a.csv": CSV,
     "a.tsv": TSV,
     "a.docx": package({"word/document.xml": DOCX, "x.bin": b"\0"}),
