@@ -75,7 +75,7 @@ class _Reader:
         elif block.kind == "value":
             yield place
         else:
-            yield place._replace(write=functools.partial(_write, text, block.separator))
+            yield place._replace(write=functools.partial(_write, text, block))
 
     def _text(self, span: Span, escaped: str, *, has_lines: bool = False) -> ParagraphText:
         return ParagraphText(
@@ -151,14 +151,14 @@ def _write_label(is_quoted: bool, translation: str) -> str:
     return '"' + text.replace('"', '\\"') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
-def _write(text: ParagraphText, separator: str, translation: CodedText) -> str:
+def _write(text: ParagraphText, block: TextBlock, translation: CodedText) -> str:
     """A text that begins no other block."""
     written = "\n".join(map(_begun, text.write(translation).split("\n")))
-    if separator == '"':
+    if block.separator == '"':
         return written.replace('"', '""')
-    if separator == "," and ("," in written or '"' in written):
+    if block.separator == "," and ("," in written or '"' in written):
         return '"' + written.replace('"', '""') + '"'
-    return written
+    return block.before + written
 
 
 def _begun(line: str) -> str:

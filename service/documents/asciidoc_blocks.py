@@ -7,7 +7,7 @@ Grammar: https://docs.asciidoctor.org/asciidoc/latest/blocks/
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -32,8 +32,9 @@ from service.documents.asciidoc_lines import (
     TextBlock,
     lines_of,
 )
-from service.documents.asciidoc_styles import CODE_STYLES, is_text_style
-from service.documents.asciidoc_tables import cells_of
+from service.documents.asciidoc_styles import CODE_STYLES, Metadata, is_text_style
+from service.documents.asciidoc_tables import Cell, cells_of
+from service.documents.asciidoc_text import LABEL
 from service.documents.segments import is_worded
 
 _SHOWN = regex.compile(
@@ -48,7 +49,6 @@ _NO_ANCHOR = " "
 """For a title, to which no link goes."""
 _COMPOUND = regex.compile(r"--$|[=*_]{4,}+$")
 _LABELS = regex.compile(r"""[\[,\s](?:alt|title)\s*+=\s*+"(?P<text>(?:[^"\\]|\\.)++)\"""")
-_ALT = regex.compile(r"""\s*+(?:"(?P<text>(?:[^"\\]|\\.)++)"|(?P<text>[^\s",=][^",=]*+))(?=,|\Z)""")
 _ANCHORS = regex.compile(r"(?:\[\[\[?[^\[\]]++\]?\]\]\s*+|\(\(\([^()]++\)\)\)\s*+)++")
 _MANUAL = regex.compile(r".+\(\w++\)$")
 _OPTION = regex.compile(r"[-/<$+`{]|\W*$")
@@ -58,15 +58,6 @@ _HEADED = regex.compile(r"(?!\.)[^\p{L}\p{N}]*+[\p{L}\p{N}]")
 _CODE = regex.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z\d]++)*+")
 _PARTING = regex.compile(r"//(?!/)|(?:ifn?def|ifeval|endif|include)::.*\]$")
 _QUOTATION = regex.compile(r'"(?P<text>.+)"\s*\n-- .++', regex.S)
-
-
-@dataclass
-class _Metadata:
-    """What lines in brackets say of the next block."""
-
-    style: str = ""
-    written: str = ""
-    anchor: str = ""
 
 
 @dataclass
@@ -85,7 +76,7 @@ class Blocks:
         self._source, self._separator = source, separator
         self._lines = lines_of(source, start, end)
         self._number = 0
-        self._metadata = _Metadata()
+        self._metadata = Metadata()
         self._open = [_Context()]
         self._is_text = False
         """Whether an indented line is text, not code."""
@@ -194,7 +185,7 @@ class Blocks:
     def _done(self, lines: int = 1) -> None:
         """Go behind a block."""
         self._number += lines
-        self._metadata, self._is_text = _Metadata(), False
+        self._metadata, self._is_text = Metadata(), False
 
     def _is_code_style(self) -> bool:
         """Whether the next paragraph is code or of a kind that nobody knows."""
@@ -246,22 +237,22 @@ class Blocks:
         if anchor := ANCHOR.search(line):
             self._metadata.anchor = anchor["name"]
         self._number += 1
-        yield from self._labels(_LABELS, span.start, line)
+        yield from self._labels(_LABELS.finditer(line), span.start)
 
     def _labels_of(self, found: regex.Match[str], start: int) -> Iterator[TextBlock]:
         """The texts in the brackets of a macro."""
         begin, text = start + found.start("text"), found["text"]
-        if found["name"] == "image" and (alt := _ALT.match(text)) and is_worded(alt["text"]):
-            yield self._label(begin, alt)
-        yield from self._labels(_LABELS, begin - 1, f"[{text}")
+        if found["name"] == "image":
+            yield from self._labels([LABEL.match(text)], begin)
+        yield from self._labels(_LABELS.finditer(f"[{text}"), begin - 1)
 
-    def _labels(self, pattern: regex.Pattern[str], start: int, text: str) -> Iterator[TextBlock]:
-        for found in pattern.finditer(text):
-            if is_worded(found["text"]):
-                yield self._label(start, found)
-
-    def _label(self, start: int, found: regex.Match[str]) -> TextBlock:
-        return TextBlock(start + found.start("text"), start + found.end("text"), "label")
+    def _labels(
+        self, matches: Iterable[regex.Match[str] | None], start: int
+    ) -> Iterator[TextBlock]:
+        for found in matches:
+            if found and is_worded(found["text"]):
+                first, last = found.span("text")
+                yield TextBlock(start + first, start + last, "label")
 
     def _entry(self, found: regex.Match[str], span: Span) -> Iterator[TextBlock]:
         name, value = found["name"], found["value"] or ""
@@ -389,8 +380,17 @@ class Blocks:
             return
         for cell in cells_of(self._source, Span(lines[0].start, lines[-1].end), sign, attributes):
             if cell.style == "a":
-                yield from Blocks(self._source, cell.start, cell.end, cell.separator).read()
+                found = Blocks(self._source, cell.start, cell.end, cell.separator).read()
             elif cell.style not in ("l", "m"):
                 kind: BlockKind = "lines" if cell.style == "v" else "text"
                 found = self._paragraphs(lines_of(self._source, cell.start, cell.end), kind)
-                yield from (block._replace(separator=cell.separator) for block in found)
+            else:
+                continue
+            for block in found:
+                yield self._in_cell(block, cell, lines[0])
+
+    def _in_cell(self, block: TextBlock, cell: Cell, first: Span) -> TextBlock:
+        """A text in a cell. In the first line of a table one line alone would be a heading."""
+        is_wrapped = block.start <= first.end < block.end and cell.separator in ("|", "!")
+        before = self._end_of_line * (is_wrapped and block.kind == "text")
+        return block._replace(separator=cell.separator, before=before)

@@ -70,13 +70,15 @@ class Heading(NamedTuple):
 
 class TextBlock(NamedTuple):
     """A text and where it stands. `kind`: with marks; with lines that stay; of an attribute of the
-    document; of an attribute in brackets. `separator`: of the cells of a table around it."""
+    document; of an attribute in brackets. `separator`: of the cells of a table around it. `before`:
+    the line break that must stay before it."""
 
     start: int
     end: int
     kind: BlockKind = "text"
     heading: Heading | None = None
     separator: str = ""
+    before: str = ""
 
 
 def lines_of(text: str, start: int, end: int) -> list[Span]:

@@ -59,7 +59,7 @@ _OTHERS = rf"""
     |(?P<anchor>\[\[[\p{{Alpha}}_:][\w\-:.]*+(?:,\ *+[^\[\]\n]++)?\]\])
     |(?P<hidden>\(\(\()
     |(?P<index>\(\()
-    |(?:(?<![^\s>()\[\];"'])|(?<=<))(?P<address>{_ADDRESS})
+    |(?:(?<![^\s>()\[\];"'])|(?<=<)|\G)(?P<address>{_ADDRESS})
     |(?P<macro>footnote(?:ref)?|image|icon|indexterm2?|kbd|btn|menu|pass|stem|latexmath|asciimath
         |anchor|link|mailto|xref|(?<![\w-])[a-zA-Z][a-zA-Z\d_-]*+):(?:(?!:)|(?<=xref:))
     |(?<![\w.%+@-])(?P<email>\w[\w.%+-]*+@\w[\w.-]*\.[a-zA-Z]{{2,5}})\b
@@ -96,7 +96,7 @@ _OPENING = {
 _SPACED, _LONGEST_TARGET = frozenset({"menu", "xref"}), 200
 """What may have spaces before its brackets."""
 _MOST_BRACKETS = 20
-_PATH = regex.compile(r"(?:[\w/.#?&=%~+-]|:(?=[\d/])|\{[\w-]{1,40}\}){0,200}+")
+_PATH = regex.compile(r"(?:[\w/.#?&=%~+\\-]|:(?=[\d/])|\{[\w-]{1,40}\}){0,200}+")
 _AFTER_ROLE = regex.compile(r"[*_`#^~]")
 _SINGLES = frozenset({"anchor", "indexterm", "footnoteref"})
 _LINKS = frozenset({"link", "mailto", "xref", "indexterm2"})

@@ -1,6 +1,8 @@
-"""The styles of AsciiDoc's blocks: which are text, and which are code or unknown."""
+"""What stands in brackets above AsciiDoc's blocks, and which styles are text."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import regex
 
@@ -16,6 +18,15 @@ _TEXT = regex.compile(
 CODE_STYLES = frozenset(
     {"source", "listing", "literal", "pass", "stem", "latexmath", "asciimath", "comment"}
 )
+
+
+@dataclass
+class Metadata:
+    """What lines in brackets say of the next block."""
+
+    style: str = ""
+    written: str = ""
+    anchor: str = ""
 
 
 def is_text_style(style: str) -> bool:
