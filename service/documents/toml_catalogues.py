@@ -36,6 +36,8 @@ _LANGUAGE = regex.compile(r"lang(?:uage(?:_?code)?)?|locale|default_?content_?la
 """Keys of the language of a file."""
 _IN_LITERAL = regex.compile(r"[\t\n\x20-\x7e\x80-\uffff\U00010000-\U0010ffff]*+")
 _IN_LINES = str.maketrans({"\\": "\\\\", "\r": "\\r", "\x7f": "\\u007f"})
+_JOINED = regex.compile(r'"(?="|\Z)')
+"""A quotation mark that might end a string of three."""
 _CONTROL = regex.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
@@ -97,10 +99,8 @@ def _spelling(written: str, line_end: str) -> Callable[[str], str]:
 
 def _lines(quotes: str, before: str, line_end: str, text: str) -> str:
     """In three quotation marks, with its lines."""
-    written = text.translate(_IN_LINES).replace('""', '"\\"')
+    written = _JOINED.sub(r"\\\g<0>", text.translate(_IN_LINES))
     written = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
-    if written.endswith('"'):
-        written = written[:-1] + '\\"'
     if not before and written.startswith("\n"):
         before = line_end
     return f"{quotes}{before}{written.replace(chr(10), line_end)}{quotes}"
