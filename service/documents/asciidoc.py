@@ -22,7 +22,7 @@ _NO_NAME = regex.compile(r"[\W_]++")
 _NO_ID, _BETWEEN = regex.compile(r"[^\w .-]"), regex.compile(r"[ .-]++")
 _IS_TEXT = regex.compile(r"[ \p{Lu}]")
 _COLONS = regex.compile(r"(?:::|;;)(?=\s|\Z)")
-_COLON_NAMES = {"::": "{two-colons}", ";;": "{two-semicolons}"}
+_PARTED = {"::": ":&#58;", ";;": ";&#59;"}
 _SHORTEST_RULE = 2
 _NEEDS_QUOTES = regex.compile(r"[,=\"]")
 
@@ -164,7 +164,7 @@ def _write(text: ParagraphText, block: TextBlock, translation: CodedText) -> str
 def _begun(line: str) -> str:
     """A line that is read as a text."""
     if TERM.match(line):
-        line = _COLONS.sub(lambda found: _COLON_NAMES[found[0]], line)
+        line = _COLONS.sub(lambda found: _PARTED[found[0]], line)
     return f"{{empty}}{line}" if BEGIN.match(line) else line
 
 

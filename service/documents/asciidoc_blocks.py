@@ -51,7 +51,7 @@ _COMPOUND = regex.compile(r"--$|[=*_]{4,}+$")
 _LABELS = regex.compile(r"""[\[,\s](?:alt|title)\s*+=\s*+"(?P<text>(?:[^"\\]|\\.)++)\"""")
 _ANCHORS = regex.compile(r"(?:\[\[\[?[^\[\]]++\]?\]\]\s*+|\(\(\([^()]++\)\)\)\s*+)++")
 _MANUAL = regex.compile(r".+\(\w++\)$")
-_OPTION = regex.compile(r"[-/<$+`{]|\W*$")
+_OPTION = regex.compile(r"[-/<$+]|\W*$")
 _ADDRESS, _REFERENCE = regex.compile(r"\w++://"), regex.compile(r"\{(?P<name>[\w-]++)\}")
 _MOST_OFF = 2
 _HEADED = regex.compile(r"(?!\.)[^\p{L}\p{N}]*+[\p{L}\p{N}]")

@@ -21,8 +21,8 @@ WRITTEN = {
         "|===\n|\n中中中中中中\n\n|http://a.b _http://c.d_\n|===\n",
     ),
     ":a: https://b.c\n\nsee {a}/d[one], {a}\n`e :: f` two\n": (
-        ":a: https://b.c\n\nSEE {a}/d[ONE], {a} `e {two-colons} f` TWO\n",
-        ":a: https://b.c\n\n中中中{zwsp}{a}/d[中中中],{zwsp}{a}[]``e {two-colons} f``中中中\n",
+        ":a: https://b.c\n\nSEE {a}/d[ONE], {a} `e :&#58; f` TWO\n",
+        ":a: https://b.c\n\n中中中{zwsp}{a}/d[中中中],{zwsp}{a}[]``e :&#58; f``中中中\n",
     ),
     "= Title\nMe <a@b.c>\nv1, 2026\n:lang: en\n:description: one\n:other: two\n\nthree\n": (
         "= TITLE\nMe <a@b.c>\nv1, 2026\n:lang: zh\n:description: ONE\n:other: two\n\nTHREE\n",
