@@ -378,10 +378,7 @@ def test_a_shell_completes_what_is_a_path(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "hints"),
     [
-        *(
-            (f"a{ending}", ("--plain", ".txt, .md, "))
-            for ending in (".TTML", ".log", ".1")
-        ),
+        *((f"a{ending}", ("--plain", ".txt, .md, ")) for ending in (".TTML", ".log", ".1")),
         *(("a.b.org", ("--plain",)), ("a.rtf", ("as .docx",))),
         *(("a.txt.gz", ("--format text",)), ("a.tsv.GZ", ("--format text",))),
     ],
