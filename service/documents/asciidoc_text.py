@@ -15,7 +15,8 @@ from service.translation.language.segmentation import has_letters
 from service.translation.markup.coded_text import CodedText
 
 _BREAK = regex.compile(r"(?P<hard>(?<=\S)[ \t]++\+)?[ \t]*+\r?\n[ \t]*+")
-_SPACES = regex.compile(r"[^\S\n]*+\n\s*+")
+_SPACES = regex.compile(r"(?<![ ]\+)(?<!\s)[^\S\n]*+\n\s*+")
+"""What joins two lines, but no break that stays."""
 LABEL = regex.compile(
     r"""\s*+(?:"(?P<text>(?:[^"\\]|\\.)++)"|(?P<text>[^\s",=][^",=]*+))(?=,|\Z)"""
 )

@@ -16,6 +16,7 @@ from tests.service.documents.samples import OPTIONS, capitals, coded, parse_file
 KINDS = frozenset({"open", "close", "word", "stop"})
 CHINESE = FileOptions("en", "zh")
 WRITTEN = {
+    "one `a, +\nb` two\n": ("ONE `a, +\nb` TWO\n", "中中中``a, +\nb``中中中\n"),
     "|===\n|one\ntwo\n\n|http://a.b _http://c.d_\n|===\n": (
         "|===\n|\nONE TWO\n\n|http://a.b _http://c.d_\n|===\n",
         "|===\n|\n中中中中中中\n\n|http://a.b _http://c.d_\n|===\n",
