@@ -10,7 +10,9 @@ import regex
 
 from model.text.spans import disjoint
 from service.translation.sentence.chinese_names import find_chinese_names, may_name_in_chinese
+from service.translation.sentence.letters import find_of_letter, may_be_of_letter
 from service.translation.sentence.replaced import Replacement
+from service.translation.sentence.whole_names import find_whole_names, may_have_whole_names
 
 _TITLES = {"H": "Mr", "F": "Ms"}
 """By the first letter."""
@@ -46,26 +48,33 @@ _ENGLISH = regex.compile(
     (?P<name>{_NAME}(?:\s{_NAME}(?=[,;()]|$))?)(?![\p{{L}}\p{{N}}_/]|[-*:]\p{{L}}|\s\d)""",
     regex.X,
 )
+_ENGLISH_DEAR = regex.compile(r"^Dear(?=(?: \p{Lu}[\p{L}.'’-]++){2,4}[,:!]?$)")
+"""Before names of a woman or a man, and before offices."""
 
 
 def may_name(text: str, language: str) -> bool:
     """Whether a text may have such names, or begin with a greeting."""
     if language == "zh":
         return may_name_in_chinese(text)
+    if may_be_of_letter(text, language) or may_have_whole_names(text):
+        return True
     if language == "en":
-        return "Mrs" in text or "Ms" in text or text.startswith("Dear M")
+        return "Mrs" in text or "Ms" in text or text.startswith("Dear ")
     is_named = "Herr" in text or "Frau" in text or text.startswith(("Sehr geehrte", "Liebe"))
     return language == "de" and is_named
 
 
 def find_named(text: str, source: str, target: str) -> Iterator[Replacement]:
-    """The names with their titles, and greetings."""
+    """The names with their titles, other names of people, greetings and heads of mails."""
+    found = [*find_of_letter(text, source, target)]
     if (source, target) == ("de", "en"):
-        yield from disjoint([*_named(text), *_greetings(text)])
+        found += (*_named(text), *_greetings(text))
     elif (source, target) == ("zh", "en"):
-        yield from find_chinese_names(text)
+        found += find_chinese_names(text)
     elif (source, target) == ("en", "de"):
-        yield from (Replacement(*one.span(), _in_german(one)) for one in _ENGLISH.finditer(text))
+        found += (Replacement(*one.span(), _in_german(one)) for one in _ENGLISH.finditer(text))
+        found += (Replacement(*one.span(), "Guten Tag") for one in _ENGLISH_DEAR.finditer(text))
+    yield from disjoint([*found, *find_whole_names(text, source, target)])
 
 
 def _in_german(found: regex.Match[str]) -> str:
