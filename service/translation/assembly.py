@@ -44,6 +44,7 @@ from service.translation.sentence.latin import (
 )
 from service.translation.sentence.numbers.kitchen_units import parted_units
 from service.translation.sentence.parsed_text import ParsedText, Sentence
+from service.translation.sentence.quotations import QUOTATION_MARK, lost_marks
 from service.translation.sentence.rendering import read, read_links, render
 from service.translation.sentence.stages import Draft, leave
 from service.translation.text_work import raise_if_unwanted
@@ -311,15 +312,16 @@ def _untranslated(sentence: Sentence) -> Draft:
 
 def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None], float]:
     """Counts how much a translation lost: terms, codes, Latin words if it keeps them, letters of
-    names, words between kept strings, numbers before units, signs of currencies alone, dates, days,
-    hours, and numbers that only one side has, lost ones twice; KEPT_LOST if a kept string was lost
-    or doubled."""
+    names, words between kept strings, numbers before units, signs of currencies alone, quotation
+    marks, dates, days, hours, and numbers that only one side has, lost ones twice; KEPT_LOST if a
+    kept string was lost or doubled."""
     text, pair = sentence.text, (work.source, work.target)
     has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
     numbers = find_numbers(text) if has_numbers else None
     has_latin, has_torn = not text.isascii() and keeps_latin(*pair), tears_latin(*pair)
     has_acronyms = not sentence.is_plain and may_tear(text)
-    if numbers is None and not (has_latin or has_torn or has_acronyms or sentence.kept):
+    has_others = has_latin or has_torn or has_acronyms or QUOTATION_MARK.search(text) is not None
+    if numbers is None and not (has_others or sentence.kept):
         return _num_lost
     return functools.partial(
         _num_faults, sentence, pair, numbers, has_latin=has_latin, has_torn=has_torn
@@ -344,7 +346,7 @@ def _num_faults(
     its translation keeps; `has_torn`: or that it has parts of."""
     if draft is None:
         return KEPT_LOST
-    num_faults = 2 * len(draft.lost)
+    num_faults = 2 * len(draft.lost) + lost_marks(sentence.text, draft.text, pair)
     if sentence.kept:
         num_faults += max(0, _num_joined(draft.text) - _num_joined(sentence.text))
         num_faults += num_parted(sentence, draft) + num_named(sentence, draft)

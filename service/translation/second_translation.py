@@ -1,8 +1,8 @@
 """Translate a sentence once more whose translation lost a kept string, a number or a term, and a
 title.
 
-Numbers and terms get carriers too then, and a title is in small letters. The better of the two
-translations counts.
+Numbers and terms get carriers too then, and a title is in small letters. For the marks of a
+quotation more hypotheses are looked at. The better of the two translations counts.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from service.translation.sentence.named import find_named
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.numbers.bare_amounts import MEASURE
 from service.translation.sentence.parsed_text import Sentence
+from service.translation.sentence.quotations import QUOTATION_MARK
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 from service.translation.sentence.terms import spelled
@@ -88,13 +89,16 @@ class SecondTranslation:
         carriers = self._carry_amounts(sentence, first, text, target, is_begun=is_begun)
         if carriers is None and faults == KEPT_LOST:
             carriers = self._entrance.carried(sentence, text)
-        if carriers is None:
+        if carriers is None and (sentence.kept or not QUOTATION_MARK.search(sentence.text)):
             return None
         options = dataclasses.replace(
             self._work.options, sampling=False, beam_size=self._beam_size, n_best=self._beam_size
         )
-        stages += [carriers, *self._entrance.last_stages(carriers.text)]
-        text = stages[-1].text
+        if carriers is not None:
+            stages.append(carriers)
+            text = carriers.text
+        stages += self._entrance.last_stages(text)
+        text = stages[-1].text if stages else text
         ids = self._encoder.ids(text)
         prefix = self._prefixes.of(number, sentence, carriers) if self._prefixes else ()
         source = dataclasses.replace(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import regex
 
+from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
 from service.translation.sentence.brackets import closing_place
 from service.translation.sentence.replaced import Replacement
@@ -29,6 +30,9 @@ _KEPT = regex.compile(rf"(?P<first>[„“”«»「」『』\"'‘‚])?{MARK}(
 _LAST = dict(zip("„“»«\"'‘‚「『", "“”«»\"'’‘」』", strict=True))
 """By a mark, the one that ends what it begins."""
 _CLOSING = '“”"»«」』'
+_SINGLE = regex.compile(r"(?P<first>(?<![\p{L}\p{N}])['‘‚`](?=\S))|(?<=\S)['’‘](?![\p{L}\p{N}])")
+"""One that begins a quotation, and one that ends it or a genitive."""
+_INCHES = regex.compile(r'\d\s?[”"]')
 _FRENCH = frozenset("«»")
 """Networks write them for some words only, such as “good” in German."""
 _USUAL = {"de": "„“", "zh": "“”", "zh-Hant": "「」", "en": "“”"}
@@ -44,15 +48,16 @@ class Quotations:
     _usual: str
 
     def leave(self, draft: Draft) -> Draft:
-        """The translation. If it has as many marks, but French ones or not in pairs, they are the
-        usual ones. The last one is added if only that is missing, and so are the first behind a
-        colon and those that a kept string lost. One that is doubled is taken out, and so are spaces
-        within a quotation."""
+        """The translation. If it has as many marks, but single or French ones or not in pairs, they
+        are the usual ones. The last one is added if only that is missing, and so are the first
+        behind a colon and those that a kept string lost. One that is doubled is taken out, and so
+        are spaces within a quotation."""
         marked = self._marked(draft)
         spaces = [] if any(_spaces(self.text)) else [*_spaces(marked.text)]
         return marked.changed(spaces)
 
     def _marked(self, draft: Draft) -> Draft:
+        draft = self._doubled(draft)
         marks = [*QUOTATION_MARK.finditer(draft.text)]
         if len(marks) < self._count and (lost := [*self._of_kept(draft)]):
             return draft.changed(lost)
@@ -61,11 +66,33 @@ class Quotations:
         written = "".join(mark[0] for mark in marks)
         if len(marks) % 2 > self._count % 2:
             return _without_double(draft, marks) or self._closed(draft, written)
-        is_usual = _are_paired(written) and _FRENCH.isdisjoint(written)
-        if len(marks) != self._count or is_usual:
+        if len(marks) != self._count or self._is_usual(written):
             return draft
         usual = itertools.cycle(self._usual)
         news = [Replacement(mark.start(), mark.end(), next(usual)) for mark in marks]
+        return draft.changed(news)
+
+    def _is_usual(self, written: str) -> bool:
+        """Whether the target has such marks, in pairs of one kind."""
+        has_both = '"' in written and {*written} != {'"'}
+        is_foreign = self._usual == _USUAL["de"] and "”" in written and "„" not in written
+        is_paired = _are_paired(written) and _FRENCH.isdisjoint(written)
+        return is_paired and not (has_both or is_foreign)
+
+    def _doubled(self, draft: Draft) -> Draft:
+        """The translation with the usual marks in place of single ones, if those are as many as it
+        lacks and the sentence has none."""
+        singles = [*_SINGLE.finditer(draft.text)]
+        missing = self._count - len(QUOTATION_MARK.findall(draft.text))
+        if not singles or len(singles) != missing or _SINGLE.search(self.text):
+            return draft
+        if [one["first"] is None for one in singles] != [False, True] * (missing // 2):
+            return draft
+        marks = itertools.cycle(self._usual)
+        news = [
+            Replacement(one.start(), one.end(), mark)
+            for one, mark in zip(singles, marks, strict=False)
+        ]
         return draft.changed(news)
 
     def _of_kept(self, draft: Draft) -> Iterator[Replacement]:
@@ -98,6 +125,48 @@ class Quotations:
         return draft.changed([Replacement(place, place, last)])
 
 
+@dataclass(frozen=True)
+class HalfQuotation:
+    """The stage of a sentence with one mark, of a quotation that other sentences begin or end: the
+    text as it is, where its mark is, and a pair of those for its translation."""
+
+    text: str
+    _at: int
+    _usual: str
+
+    def leave(self, draft: Draft) -> Draft:
+        """The translation with its one mark as the target writes it, and with that if it is lost at
+        an end."""
+        marks = [*QUOTATION_MARK.finditer(draft.text)]
+        begins = _begins(self.text, self._at)
+        usual = self._usual[0 if begins else 1]
+        if draft.text == self.text or len(marks) > 1:
+            return draft
+        if not marks:
+            place = self._lost(draft.text)
+            return draft if place is None else _with(draft, Replacement(place, place, usual))
+        is_same = _begins(draft.text, marks[0].start()) == begins
+        return (
+            _with(draft, Replacement(marks[0].start(), marks[0].end(), usual)) if is_same else draft
+        )
+
+    def _lost(self, translation: str) -> int | None:
+        """Where the mark of an end belongs."""
+        if self._at == 0:
+            return 0
+        is_last = _END.match(self.text, self._at) is not None
+        return closing_place(self.text[self._at - 1], translation) if is_last else None
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether the mark there begins a quotation."""
+    return not text[at + 1 : at + 2].isspace() and not text[:at].rstrip("([")[-1:].strip()
+
+
+def _with(draft: Draft, replacement: Replacement) -> Draft:
+    return draft.changed([replacement])
+
+
 def _spaces(text: str) -> Iterator[Replacement]:
     """Each space behind the first of two marks, and before the second; none beside a straight
     mark that has a letter on its other side, and may be another one's."""
@@ -125,13 +194,25 @@ def _without_double(draft: Draft, marks: Sequence[regex.Match[str]]) -> Draft | 
     return None
 
 
-def enter_quotations(text: str, target: str) -> Quotations | None:
-    """The stage of a sentence; None without pairs of marks, or if the target's are not known.
-    Straight ones stay so."""
+def enter_quotations(text: str, target: str) -> Quotations | HalfQuotation | None:
+    """The stage of a sentence; None if its marks are neither one nor pairs, or if the target's are
+    not known. Straight ones stay so."""
     written = "".join(QUOTATION_MARK.findall(text))
-    if target not in _USUAL or not written or not _are_paired(written):
+    if target not in _USUAL or not written:
         return None
-    return Quotations(text, len(written), '""' if set(written) == {'"'} else _USUAL[target])
+    usual = '""' if set(written) == {'"'} else _USUAL[target]
+    if len(written) == 1 and is_spaced(target) and not _INCHES.search(text):
+        return HalfQuotation(text, text.index(written), usual)
+    return Quotations(text, len(written), usual) if _are_paired(written) else None
+
+
+def lost_marks(text: str, translation: str, pair: tuple[str, str]) -> int:
+    """How many more or fewer marks the translation has than a text with pairs of them, between
+    languages with spaces."""
+    marks = QUOTATION_MARK.findall(text)
+    if not (marks and all(map(is_spaced, pair)) and _are_paired(marks)):
+        return 0
+    return abs(len(marks) - len(QUOTATION_MARK.findall(translation)))
 
 
 def _are_paired(marks: Sequence[str]) -> bool:

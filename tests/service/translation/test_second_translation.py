@@ -130,6 +130,19 @@ def test_what_enters_again_is_searched_for_with_a_beam(
     )
 
 
+@pytest.mark.parametrize("marks", ['""', "“”", "«»"])
+def test_a_sentence_that_lost_a_quotation_mark_enters_as_it_is_for_more_hypotheses(
+    marks: str,
+) -> None:
+    text = f"I am {marks[0]}here{marks[1]}."
+    first, again = entries_of(text, 1)
+    assert again is not None
+    assert (again.text, again.source.ids) == (first.text, first.source.ids)
+    assert again.source.options.n_best == 8
+    assert entries_of(text, 0)[1] is None
+    assert entries_of("I am here.", 1)[1] is None
+
+
 @pytest.mark.parametrize(
     ("text", "faults", "is_again"),
     [

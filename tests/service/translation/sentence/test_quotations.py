@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.translation.markup.flow import MARK
-from service.translation.sentence.quotations import enter_quotations
+from service.translation.sentence.quotations import enter_quotations, lost_marks
 from service.translation.sentence.stages import Draft
 
 
@@ -48,6 +48,8 @@ def test_two_marks_of_a_translation_are_a_pair(source: str, usual: str, marks: s
         ("Name: the “Bird”", "Name: der Vogel", "de", "Name: der Vogel"),
         ('It is "so"', '"那样""', "zh", '"那样"'),
         ("“Stop,” he said.", "„Halt““, sagte er.", "de", "„Halt“, sagte er."),
+        ("“so” and “no”", '„so“ und "nein"', "de", "„so“ und „nein“"),
+        ("He is “so”.", "Er ist “so”.", "de", "Er ist „so“."),
         ('"Stop! he said.', '„Halt!" sagte er.', "de", '„Halt!" sagte er.'),
         ("“Stop!” he said.", '„Halt!" sagte er.', "xx", '„Halt!" sagte er.'),
     ],
@@ -100,3 +102,49 @@ def test_between_quotations_spaces_stay_where_marks_are_doubled() -> None:
     text = 'It says "S" in "IoT" - there is no "S" in the IoT,"'
     assert left("„S“ im „IoT“ – kein „S“.", f'{text} "', "en") == f'{text} "'
     assert left("„S“ im „IoT“ – kein „S“.", text.replace(' "IoT"', ' IoT"'), "en").count('" ') == 3
+
+
+@given(st.lists(st.sampled_from(["eins", "zwei drei", "vier"]), min_size=1, max_size=3))
+def test_quotations_have_no_single_marks_if_the_sentence_has_none(said: list[str]) -> None:
+    source = " und ".join(f"„{one}“" for one in said)
+    for first, last in ("''", "‘’", "`'"):
+        target = " and ".join(f"{first}{one}{last}" for one in said)
+        expected = " and ".join(f"“{one}”" for one in said)
+        assert left(source, target, "en") == expected
+        assert left(source, f"{target}, the dogs' house", "en") != expected
+        assert left(f"'a' {source}", target, "en") == target
+
+
+@pytest.mark.parametrize("mark", ["", "«", "»", '"', "„", "“", "”"])
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("“I am tired.", "|Ich bin müde.", "„Ich bin müde."),
+        ("I go home.”", "Ich gehe heim.|", "Ich gehe heim.“"),
+        ("for NATO”.", "für die NATO|.", "für die NATO“."),
+        ('"I am tired.', "|Ich bin müde.", '"Ich bin müde.'),
+        ('I go home."', "Ich gehe heim.|", 'Ich gehe heim."'),
+    ],
+)
+def test_one_mark_of_a_longer_quotation_is_the_target_s(
+    source: str, target: str, expected: str, mark: str
+) -> None:
+    """Also if the network lost it."""
+    assert left(source, target.replace("|", mark)) == expected
+    assert (
+        left(source, f"{target.replace('|', '')} a „b“ c") == f"{target.replace('|', '')} a „b“ c"
+    )
+    assert left(source, source) == source
+
+
+def test_a_lost_mark_within_a_sentence_and_that_of_inches_stay() -> None:
+    assert left("He said: “I am.", "Er sagte: ich.") == "Er sagte: ich."
+    assert left('a 5" disk', "eine 5 Disk") == "eine 5 Disk"
+
+
+@pytest.mark.parametrize("count", range(4))
+def test_marks_that_a_translation_has_more_or_less_often_count(count: int) -> None:
+    translation = "„a“ " * (count // 2) + "„" * (count % 2)
+    assert lost_marks("“so” it is", translation, ("en", "de")) == abs(2 - count)
+    assert lost_marks("“so” it is", translation, ("en", "zh")) == 0
+    assert lost_marks("“so it is", translation, ("en", "de")) == 0
