@@ -30,7 +30,7 @@ from service.translation.markup.coded_text import CodedText, Text, TextPart, pla
 from service.translation.markup.flow import MARK
 from service.translation.preparation import Preparation
 from service.translation.results import SentenceResult, TranslationResult
-from service.translation.second_translation import KEPT_LOST, num_named, num_parted
+from service.translation.second_translation import KEPT_LOST, num_copied, num_named, num_parted
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.first_letter import with_first_capital
 from service.translation.sentence.latin import (
@@ -311,10 +311,10 @@ def _untranslated(sentence: Sentence) -> Draft:
 
 
 def fault_counter(sentence: Sentence, work: ModelJob) -> Callable[[Draft | None], float]:
-    """Counts how much a translation lost: terms, codes, Latin words if it keeps them, letters of
-    names, words between kept strings, numbers before units, signs of currencies alone, quotation
-    marks, dates, days, hours, and numbers that only one side has, lost ones twice; KEPT_LOST if a
-    kept string was lost or doubled."""
+    """Counts what a translation lost: terms, codes, Latin words if it keeps them, letters of names,
+    words between kept strings, units, signs of currencies, quotation marks, amounts in a copy,
+    dates, days, hours, and numbers that only one side has, lost ones twice; KEPT_LOST if a kept
+    string was lost or doubled."""
     text, pair = sentence.text, (work.source, work.target)
     has_numbers = has_spoken_numbers(text, work.source) or HAS_NUMBERS.search(text) is not None
     numbers = find_numbers(text) if has_numbers else None
@@ -357,6 +357,7 @@ def _num_faults(
     elif not has_latin:
         num_faults += 2 * len(torn_acronyms(sentence.text, draft.text, pair[0]))
     if numbers is not None:
+        num_faults += num_copied(sentence, draft, pair)
         lost, added = unmatched(numbers, find_numbers(draft.text))
         texts = sentence.text, draft.text
         num_wholes = len(lost_of_calendar(*texts, pair)) + len(lost_halves(*texts, pair))

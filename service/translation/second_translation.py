@@ -31,6 +31,7 @@ from service.translation.sentence.latin import (
     torn_latin,
 )
 from service.translation.sentence.named import find_named
+from service.translation.sentence.notation import enter_notation
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.numbers.bare_amounts import MEASURE
 from service.translation.sentence.parsed_text import Sentence
@@ -43,6 +44,7 @@ from service.translation.sentence_encoder import SentenceEncoder
 KEPT_LOST = math.inf
 """The faults of a translation that lost or doubled a kept string."""
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
+_DECIMAL = regex.compile(r"\d[.,]\d")
 _CURRENCY = regex.compile(r"(?:[A-Z]{0,2}\p{Sc}|[A-Z]{3})\s?")
 _MEASURE = regex.compile(rf"{MEASURE.pattern}|[×·] ?10\S+")
 """A currency sign, a unit or a power of ten."""
@@ -200,6 +202,18 @@ def num_named(sentence: Sentence, draft: Draft) -> int:
     kept = [sentence.kept[draft.order[mark]].text for mark in marks]
     named = [text for text in kept if _CURRENCY.fullmatch(text)]
     return max(0, len(named) - len(_NAMED.findall(sentence.text)))
+
+
+def num_copied(sentence: Sentence, draft: Draft, pair: tuple[str, str]) -> int:
+    """How many amounts that the target writes otherwise a translation has that is the sentence
+    itself."""
+    if draft.text != sentence.text or not _DECIMAL.search(draft.text):
+        return 0
+    first, *others = draft.text.split(MARK)
+    signs = ("€" if _MEASURE.fullmatch(kept.text) else MARK for kept in sentence.kept)
+    shown = first + "".join(map("".join, zip(signs, others, strict=True)))
+    notation = enter_notation(shown, pair)
+    return notation.num_copied if notation else 0
 
 
 def _is_kept(sentence: Sentence, offset: int, pattern: regex.Pattern[str]) -> bool:

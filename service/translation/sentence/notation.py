@@ -47,6 +47,11 @@ class Notation:
     _joined: Sequence[Mapping[str, str]] = ()
     is_number: bool = False
 
+    @property
+    def num_copied(self) -> int:
+        """How many numbers of the text the target writes otherwise."""
+        return sum(number in self.text for number in self._written)
+
     def leave(self, draft: Draft) -> Draft:
         """The translation with the numbers that it copies as its language writes them."""
         if draft.text == self.text and not self.is_number:

@@ -17,7 +17,7 @@ from service.translation.glossary import Glossary, GlossaryEntry
 from service.translation.job import ModelJob, TranslationJob
 from service.translation.markup.flow import MARK, Kept
 from service.translation.preparation import Preparation
-from service.translation.second_translation import num_parted
+from service.translation.second_translation import num_copied, num_parted
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.numbers.amounts import find_amounts
 from service.translation.sentence.parsed_text import Sentence
@@ -205,3 +205,25 @@ def test_no_date_is_carried_over_a_tag_before_its_day(text: str, carried: str) -
     assert entry is not None
     assert entry.carriers is not None
     assert entry.carriers.shown == [carried]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "count"),
+    [
+        ("VAT (20%): |179.80", ["£"], 1),
+        ("Radio Bremen 93.8 |", ["MHz"], 1),
+        ("Butter 2.5 | |1,234.50", ["kg", "$"], 2),
+        ("Windows 3.1 |", ["{name}"], 0),
+        ("Python 3.10, {n} 5", [], 0),
+        ("a sentence", [], 0),
+    ],
+)
+def test_a_copy_has_amounts_that_the_target_writes_otherwise(
+    text: str, kept: list[str], count: int
+) -> None:
+    one = sentence(text, *kept)
+    assert num_copied(one, Draft(one.text), ("en", "de")) == count
+    assert num_copied(one, Draft(f"{one.text} Ja"), ("en", "de")) == 0
+    if count:
+        german = sentence(text.translate(str.maketrans(".,", ",.")), *kept)
+        assert num_copied(german, Draft(german.text), ("de", "en")) == count
