@@ -20,6 +20,7 @@ from service.translation.job import ModelJob
 from service.translation.language.chinese import to_traditional
 from service.translation.markup.flow import MARK
 from service.translation.prefixes import Prefixes
+from service.translation.sentence.acronyms import find_acronyms
 from service.translation.sentence.carriers import Carriers
 from service.translation.sentence.entering import Entrance, Entry, LastStage
 from service.translation.sentence.latin import (
@@ -141,9 +142,10 @@ class SecondTranslation:
             yield one._replace(new=new)
 
     def _latin(self, sentence: Sentence, target: str) -> Iterator[Replacement]:
-        """The words that the translation keeps, and those that it tore, and names."""
+        """The words that the translation keeps, and those that it tore, names and acronyms."""
         text, pair = sentence.text, (self._work.source, self._work.target)
         yield from find_named(text, *pair)
+        yield from find_acronyms(text, *pair)
         found = [*find_latin(text)] if keeps_latin(*pair) else lost_codes(text, target)
         if tears_latin(*pair):
             found += torn_latin(text, target)

@@ -18,6 +18,7 @@ from service.translation.language.chinese import SIMPLIFIED, to_traditional
 from service.translation.language.segmentation import has_letters
 from service.translation.markup.flow import MARK
 from service.translation.sentence.abbreviations import enter_abbreviations
+from service.translation.sentence.acronyms import find_acronyms
 from service.translation.sentence.brackets import enter_brackets
 from service.translation.sentence.capitals import Title, enter_capitals, enter_title, is_title
 from service.translation.sentence.carriers import Carriers, enter_carriers
@@ -62,6 +63,7 @@ LastStage = Emphasis | CapitalWord | Slashes | Spelled | Notation | RareCapitals
 """What `Entrance.last_stages` gives."""
 
 _CARRIED = (
+    find_acronyms,
     find_kitchen_units,
     find_legal_sentences,
     find_days_of_month,
@@ -193,8 +195,8 @@ class Entrance:
         return self.carried(sentence, text) if sentence.kept else None
 
     def units(self, text: str) -> Sequence[Replacement]:
-        """What the target writes otherwise and the model carries: units, names behind titles,
-        sentences of laws, days of a month without a name, years of an era, short names of days."""
+        """What the target writes otherwise and the model carries: units, names, acronyms, sentences
+        of laws, days of a month without a name, years of an era, short names of days."""
         if not self.has_reserved:
             return []
         found = [one for find in _CARRIED for one in find(text, *self._pair)]

@@ -17,6 +17,7 @@ import regex
 from model.text.spans import Span
 from service.translation.language.segmentation import is_spaced
 from service.translation.language.short_texts import ShortTexts
+from service.translation.sentence.acronyms import has_other
 from service.translation.sentence.emphasis import KNOWN_NAMES
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
@@ -49,6 +50,8 @@ _CAPITALS = regex.compile(
 """An acronym, also one with small letters: BAföG."""
 _RARE = 4.5
 """The logarithm of the frequency of a word above which capitals emphasise it."""
+_LONGEST_LIKE = 6
+"""Letters of an acronym that may have lost all but its first one."""
 _HEAD = regex.compile(r"\p{Latin}*\p{Ll}\Z")
 _MAYBE_CODE = re.compile("[A-Za-z\u00c0-\u024f][0-9]|[A-Z] [0-9]|[0-9][A-Z]")
 _CODE = regex.compile(
@@ -160,12 +163,16 @@ def may_tear(text: str) -> bool:
 
 
 def torn_acronyms(text: str, translation: str, language: str) -> list[Span]:
-    """The acronyms of a text of which the translation has only some letters, or more than all:
-    DRR for DDR, FIFAFA for FIFA."""
+    """The acronyms of a text of which the translation has only some letters, or more than all,
+    or others: DRR for DDR, FIFAFA for FIFA, TURY for TÜV."""
     if not may_tear(text):
         return []
     written = {one[0] for one in _CAPITALS.finditer(translation)}
-    found = [one for one in _CAPITALS.finditer(text) if written.isdisjoint(_forms(one[0]))]
+    found = [
+        one
+        for one in _CAPITALS.finditer(text)
+        if written.isdisjoint(_forms(one[0])) and not has_other(one[0], language)
+    ]
     return [
         Span(*one.span())
         for one in found
@@ -179,10 +186,12 @@ def _forms(word: str) -> tuple[str, str]:
 
 
 def _is_torn(word: str, other: str, language: str) -> bool:
-    """Whether another word is an acronym with letters less or more. Those that may also be a usual
-    word, as WHO, have less: IST is IS in German."""
+    """Whether another word is an acronym with letters less, more, or others behind the first one.
+    Those that may also be a usual word, as WHO, have less: IST is IS in German."""
     is_part = _has_letters(word, other)
-    if not (is_part or _has_letters(other, word)):
+    is_like = word[0] == other[0] and word.isupper() and other.isupper()
+    is_like = is_like and len(word) <= _LONGEST_LIKE
+    if not (is_part or is_like or _has_letters(other, word)):
         return False
     is_rare = ShortTexts.load().frequency(word.casefold(), language) < _RARE
     return is_rare or (is_part and word in KNOWN_NAMES.get(language, ()))

@@ -18,6 +18,7 @@ from service.translation.language.widths import in_half_width, narrowed, with_na
 from service.translation.markup.coded_text import TextPart, plain_text
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
+from service.translation.sentence.acronyms import other_zone
 from service.translation.sentence.capitals import is_in_capitals
 from service.translation.sentence.list_heads import usual_marks, with_usual_head
 from service.translation.sentence.numbers.bare_amounts import usual_amounts
@@ -161,8 +162,8 @@ class FlowCutter:
                 yield part
 
     def _flow_items(self, flow: Flow) -> Iterator[Item]:
-        if self._narrows:
-            flow = flow.with_kept(self._narrow)
+        if flow.kept:
+            flow = flow.with_kept(self._usual)
         is_in_caps = is_in_capitals(flow.text)
         position = num_tags = 0
         for place in self._places(flow, is_in_caps):
@@ -175,9 +176,12 @@ class FlowCutter:
             position, num_tags = end, max(first, last)
         yield from self._gap(flow, position, len(flow.text), flow.tags[num_tags:])
 
-    def _narrow(self, kept: str) -> str:
-        """A kept string in signs of half the width, unless it was named."""
-        return kept if kept in self._keep else narrowed(kept)
+    def _usual(self, kept: str) -> str:
+        """A kept string in signs of half the width, or the target's name of a time zone, unless it
+        was named."""
+        if kept in self._keep:
+            return kept
+        return narrowed(kept) if self._narrows else other_zone(kept, self._source, self._target)
 
     def _places(self, flow: Flow, is_in_caps: bool) -> Iterator[_Place]:
         """Where the sentences are. One with a sign inside is cut once more with the sign's mark,
