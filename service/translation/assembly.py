@@ -33,6 +33,7 @@ from service.translation.results import SentenceResult, TranslationResult
 from service.translation.second_translation import KEPT_LOST, num_copied, num_named, num_parted
 from service.translation.sentence.entering import Entry
 from service.translation.sentence.first_letter import with_first_capital
+from service.translation.sentence.labels import has_lost_label
 from service.translation.sentence.latin import (
     keeps_latin,
     lost_codes,
@@ -362,7 +363,7 @@ def _num_faults(
         texts = sentence.text, draft.text
         num_wholes = len(lost_of_calendar(*texts, pair)) + len(lost_halves(*texts, pair))
         num_codes = 0 if has_latin else len(lost_codes(*texts))
-        num_codes += parted_units(*texts, pair)
+        num_codes += parted_units(*texts, pair) + has_lost_label(*texts, pair)
         num_faults += 2 * len(lost) + len(added) + 2 * (num_wholes + num_codes)
     return num_faults
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import regex
 
+from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
@@ -16,6 +17,9 @@ _LABELLED = regex.compile(rf"(?:\p{{L}}[\p{{L}}-]*+\.? )?\p{{L}}[\p{{L}}-]*+\.?(
 _NUMBER = regex.compile(r"(?=(?:\D*\d){5})[A-Z\d+(][A-Z\d ()+./-]*+")
 _PLACE = regex.compile(r"\S+@\S+|(?:https?://|www\.)\S+")
 _COLON = regex.compile(rf"[:：]\s*+(?={MARK})")
+
+
+_HEADING = regex.compile(r"\p{Lu}\p{Ll}++ (?P<number>\d{1,4}[a-z]?)(?=[:.,)]|\s[-–—]|\Z)")
 
 
 @dataclass(frozen=True)
@@ -52,3 +56,12 @@ def enter_labels(text: str, number: str, language: str) -> Label | None:
         return None
     at = found.start("space")
     return Label(f"{text[:at]}:{text[at + 1 :]}")
+
+
+def has_lost_label(text: str, translation: str, pair: tuple[str, str]) -> bool:
+    """Whether a text begins with a word and its number, as Item 1:, and the translation with the
+    number, between languages with spaces."""
+    heading = _HEADING.match(text) if all(map(is_spaced, pair)) else None
+    if heading is None or not translation.startswith(heading["number"]):
+        return False
+    return not translation[len(heading["number"]) :][:1].isalnum()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.translation.sentence.labels import has_lost_label
 from service.translation.sentence.rendering import read
 from service.translation.sentence.stages import leave
 from tests.service.translation.sentence.test_stages import prepared, to_itself
@@ -51,3 +52,18 @@ def test_the_colon_before_speech_is_not_doubled(said: str, expected: str) -> Non
     draft = leave(entry.stages, to_itself(said))
     assert draft is not None
     assert read(parsed.sentences[0], draft) == expected
+
+
+@pytest.mark.parametrize("label", ["Item", "Unit", "Übung"])
+@pytest.mark.parametrize("number", ["1", "4b", "12"])
+@pytest.mark.parametrize("rest", ["", ": Food", ", p. 27", " – Food", ". Food"])
+def test_a_heading_that_is_only_its_number_lost_its_word(
+    label: str, number: str, rest: str
+) -> None:
+    text, pair = f"{label} {number}{rest}", ("en", "de")
+    assert has_lost_label(text, f"{number}{rest}", pair)
+    assert has_lost_label(text, f"{number}, Essen", pair)
+    for other in (text, f"Nr. {number}{rest}", f"{number}9{rest}", "Essen"):
+        assert not has_lost_label(text, other, pair)
+    assert not has_lost_label(text, f"{number}号", ("en", "zh"))
+    assert not has_lost_label(f"{label} {number} is here", f"{number} ist da", pair)
