@@ -52,6 +52,8 @@ class Quotations:
         are the usual ones. The last one is added if only that is missing, and so are the first
         behind a colon and those that a kept string lost. One that is doubled is taken out, and so
         are spaces within a quotation."""
+        if draft.text == self.text:
+            return draft
         marked = self._marked(draft)
         spaces = [] if any(_spaces(self.text)) else [*_spaces(marked.text)]
         return marked.changed(spaces)
