@@ -74,14 +74,8 @@ _PATTERNS = {
     )
     for pair in _HEADS
 }
-_OTHER = dict(_HEADS.keys())
-"""By source, the target."""
-
-
-def may_be_of_letter(text: str, language: str) -> bool:
-    """Whether a text is such a phrase of a language or begins with such a head."""
-    pattern = _PATTERNS.get((language, _OTHER.get(language, "")))
-    return pattern is not None and pattern.match(text) is not None
+OF_LETTER = {source: pattern for (source, _), pattern in _PATTERNS.items()}
+"""By language, what a text is or begins with."""
 
 
 def find_of_letter(text: str, source: str, target: str) -> Iterator[Replacement]:
