@@ -32,6 +32,7 @@ from service.translation.sentence.emphasis import (
 from service.translation.sentence.gendered import enter_gendered
 from service.translation.sentence.hard_spaces import HARD_SPACE, enter_hard_spaces
 from service.translation.sentence.labels import Speaker, enter_labels
+from service.translation.sentence.last_marks import SEVERAL, enter_last_marks
 from service.translation.sentence.latin import LATIN, enter_latin, find_latin, keeps_latin, may_tear
 from service.translation.sentence.named import find_named
 from service.translation.sentence.notation import Notation, enter_notation
@@ -46,7 +47,7 @@ from service.translation.sentence.quotations import QUOTATION_MARK, enter_quotat
 from service.translation.sentence.rare_capitals import RareCapitals, enter_rare_capitals
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.script import Script, enter_script
-from service.translation.sentence.sentence_part import SentencePart
+from service.translation.sentence.sentence_part import CLAUSE, SentencePart
 from service.translation.sentence.shares import enter_shares
 from service.translation.sentence.slashes import Slashes, enter_slashes
 from service.translation.sentence.spelled import Spelled
@@ -160,6 +161,11 @@ class Entrance:
         if not (sentence.begins and sentence.ends):
             begins = sentence.begins or sentence.is_in_capitals or bool(prefix)
             stages.append(SentencePart(text, begins, sentence.ends, self._work.target))
+        elif text[:1].islower() and CLAUSE.match(text):
+            ends = not text.endswith((",", ";"))
+            stages.append(SentencePart(text, begins=False, ends=ends, target=self._work.target))
+        if text.endswith(SEVERAL) and (last_marks := enter_last_marks(text)):
+            stages.append(last_marks)
         if sentence.is_in_capitals:
             count_nouns = self.count_pieces if self._has_capitals_for_nouns else None
             stages.append(enter_capitals(text, count_nouns))

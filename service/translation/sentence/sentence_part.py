@@ -34,6 +34,13 @@ _SMALL_WORDS = {
 }
 """By language, words of grammar; no names and no months, as May, and no polite Sie."""
 _KNOWN = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
+CLAUSE = regex.compile(
+    r"(?:as|because|before|if|once|since|so that|that|unless|until|when|where|whether|which|while"
+    r"|whose?|als|bevor|bis|damit|dass|falls|nachdem|ob|obwohl|sobald|sofern|soweit|während|weil"
+    r"|wenn|wobei)\b"
+)
+"""What begins a text as a clause begins in a sentence, as in (b) if it rains: networks write a
+comma first."""
 _FIRST_WORD = regex.compile(r"(\p{Lu})\p{Ll}*+(?![\p{L}\p{M}\p{N}])")
 _FULL_STOP = regex.compile(r"(?<=\p{Ll}{2}|[\p{Lo}\p{N}\p{Pe}\p{Pf}\"])[.。]\Z")
 _FIRST_PAUSE = regex.compile(r"[,，;；:：]\s*+")
@@ -46,7 +53,7 @@ _NARROW = {wide: narrow for narrow, wide in _WIDE.items()} | {"、": ","}
 
 @dataclass(frozen=True)
 class SentencePart:
-    """The stage of a part that does not begin its sentence, or does not end it."""
+    """The stage of a part that does not begin its sentence, or does not end it, and of a clause."""
 
     text: str
     begins: bool

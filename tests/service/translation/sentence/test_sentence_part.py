@@ -90,3 +90,17 @@ def test_numbers_without_words_between_stay_apart(
 ) -> None:
     parsed, _ = prepared(text, limits=SentenceLimits(12, 60, 8), pair=pair)
     assert parsed.gaps == gaps
+
+
+@pytest.mark.parametrize("head", ["(b) ", "a) ", "", "- "])
+@pytest.mark.parametrize("end", [";", ",", ""])
+def test_a_clause_of_a_list_has_no_comma_before_it_and_no_stop_of_its_own(
+    head: str, end: str
+) -> None:
+    _, (entry,) = prepared(f"{head}if it rains{end}", pair=("en", "de"))
+    for written in (", wenn es regnet", "Wenn es regnet.", "wenn es regnet"):
+        draft = leave(entry.stages, Draft(written + (end if written[-1] != "." else "")))
+        assert draft is not None
+        assert draft.text.removesuffix("." if not end else "") == f"wenn es regnet{end}"
+    _, (entry,) = prepared(f"{head}If it rains{end}", pair=("en", "de"))
+    assert leave(entry.stages, Draft(", wenn")) == Draft(", wenn")
