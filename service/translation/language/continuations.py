@@ -23,7 +23,8 @@ _ABBREVIATIONS = {
         dt ehem eigtl einschl engl entspr erw ev exkl franz frz geb gedr gek gem gesch gest gg ggfs?
         ggü griech hrsg inkl insb(?:es)? ital jew jhrl jährl kfm kgl lat led max med mind misc
         monatl mtl möbl nat näml od oec phil resp röm russ schwäb schweiz sog span stellv südd techn
-        theol tägl ungef urspr verh vermutl versch verw wahrsch wiss wöch z\.Hd zw zzgl österr
+        theol tägl ungef urspr verh vermutl versch verw wahrsch wiss wöch z\.\s?(?:Hd|K) zw zzgl
+        österr \p{Ll}{3,}[bdgkptzn]l \p{Lu}\p{Ll}{3,}[tz]l überarb hrsg Urt USt
         Abs Bhf Bj Jhd?t? Ltg Msp Nds Pck Pkg Wfl geschl stv tgl
         Hbf Red Sek Stk durchschn insg lt voraussichtl
         Bf Pers Stck Whg Zi gez (?:Bio|Wo)(?<=\d\s?\p{L}+)
@@ -31,7 +32,7 @@ _ABBREVIATIONS = {
     "en": r"""
         Lt\.Cdr Mgr Ms Phys approx appt attn avg chap dept eqs? est excl figs? govt incl max misc
         refs? resp vols? al LLC pct pcs qty ch eds? ext hrs? lbs? mins? oz secs tel temp wks yrs
-        Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun
+        Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun paras? lit
         Apt Atty Mx Rm Ste asts ft gal lb pts qt rebs tbsp tsp yd yds \ufffc(?<=\d\s\ufffc)
         """,
     "es": r"""

@@ -141,6 +141,8 @@ _WORDS = {
         "sog.": "sogenannte",
         "tgl.": "täglich",
         "tägl.": "täglich",
+        "USt.": "Mehrwertsteuer",
+        "Urt.": "Urteil",
         "u.U.": "unter Umständen",
         "u.a.": "unter anderem",
         "u.v.m.": "und vieles mehr",
@@ -158,6 +160,7 @@ _WORDS = {
         "vorm.": "vormittags",
         "z.B.": "zum Beispiel",
         "z.Hd.": "zu Händen",
+        "z.K.": "zur Kenntnis",
         "z.T.": "zum Teil",
         "z.Zt.": "zurzeit",
         "zzgl.": "und",
@@ -184,6 +187,8 @@ _WORDS = {
         "bn.": "billion",
         r"ca?(?=\.\s\d{3}).": "around",
         "cf.": "compare",
+        r"para(?=\.\s?\d).": "paragraph",
+        r"paras(?=\.\s?\d).": "paragraphs",
         r"ch(?=\.\s?\d).": "chapter",
         "dept.": "department",
         "e.g.": "for example",
@@ -234,6 +239,11 @@ _OWN = {
 """By pair, what the target writes for some of these words: networks make Zahl 5 of number 5."""
 _MOST_BEFORE_POINT = 16
 """Characters of an abbreviation before its first point."""
+_LICH = regex.compile(
+    rf"(?<![{LETTERS}._/-])(?!abzgl|be?zgl|eigtl|engl|evtl|[ei][nx]kl|zzgl)"
+    rf"(\p{{Ll}}{{3,}}+(?<=[bdgkptzn]l)|\p{{Lu}}\p{{Ll}}{{3,}}+(?<=[tz]l)){POINT}"
+)
+"""Words in -lich as they are abbreviated: betriebl. and schriftl."""
 _WITHS = {"w/o": "without", "w/": "with"}
 _WITH = regex.compile(r"(?<![\p{L}\p{N}/])w/o?(?=\s\p{L}{2})")
 _DASH = regex.compile(r"(?<=\p{L}{2})—(?=\p{L})")
@@ -268,6 +278,8 @@ def enter_abbreviations(text: str, language: str, target: str = "") -> Spelled |
                 space = " " if text[one.end() : one.end() + 1].isdigit() else ""
                 new = Replacement(*one.span(), f"{same or word}{space}")
                 (numbers if same else found).append(new)
+        if language == "de":
+            found += (Replacement(*one.span(), f"{one[1]}ich") for one in _LICH.finditer(text))
         if target == "zh":
             numbers += _points(text, found)
     if not (found or numbers):

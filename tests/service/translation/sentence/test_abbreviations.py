@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.language.chinese import HAN
-from service.translation.language.segmentation import has_letters
+from service.translation.language.segmentation import has_letters, sentences_of
 from service.translation.preparation import USUAL
 from service.translation.sentence.abbreviations import _WORDS, enter_abbreviations
 from service.translation.sentence.odd_words import has_odd_words
@@ -514,3 +514,21 @@ def test_the_point_of_an_abbreviation_ends_no_label(text: str, said: str, expect
     stage = enter_abbreviations(text, "de", "en")
     assert stage is not None
     assert stage.leave(to_itself(said)).text == expected
+
+
+@pytest.mark.parametrize("place", ["Nur {} Texte", "{} Texte", "Das ist {} Recht."])
+@pytest.mark.parametrize(
+    "word", ["betrieblich", "gesetzlich", "schriftlich", "persönlich", "mündlich", "vermutlich"]
+)
+def test_words_in_lich_are_no_ends_of_sentences_and_go_in_whole(word: str, place: str) -> None:
+    text = place.format(word.removesuffix("ich") + ".")
+    assert [*sentences_of(text, "de")] == [text]
+    stage = enter_abbreviations(text, "de", "en")
+    assert stage is not None
+    assert stage.text == place.format(word)
+
+
+@pytest.mark.parametrize("text", ["Er sah das Dirndl. Gut.", "evtl. Rest", "Das Nagl. Er", "inkl."])
+def test_other_words_with_these_letters_are_none_in_lich(text: str) -> None:
+    stage = enter_abbreviations(text, "de", "en")
+    assert stage is None or "lich" not in stage.text
