@@ -18,10 +18,10 @@ from service.translation.addresses import find_addresses
 from service.translation.automaton import Automaton
 from service.translation.language.segmentation import BAR, without_fields
 from service.translation.signatures import find_signers
+from service.translation.statements import find_statements
 from service.translation.units import LONG_UNITS
 
-_MASK = "\ufffc"
-"""Stands for each character of a delimited string."""
+_MASK = "\ufffc"  # stands for each character of a delimited string
 LINE_END = r"(?<![\d%])%(?P<space>n)(?=\p{Lu}|(?<=[\p{L}.,:;!?)\]}…”»]%n)\p{L})"
 """Java's line end before a word, as in `Done.%nGo on`; as the number of Qt it stands alone."""
 _DELIMITED = regex.compile(
@@ -51,7 +51,7 @@ _DELIMITED = regex.compile(
     # :arrow-right: :py:func: :name [NAME] ### [list id="5"] [/list] [1] [X1X] [x] -x
     |(?<![\p{Latin}\d_:]):(?:[a-z0-9_+-]{2,60}:(?![\p{Latin}\d_:])|[a-z]{1,20}:[a-z-]{1,40}:(?=`))
     |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
-    |\[(?=\p{Lu})(?:(?<=[\p{Ll}\p{Han}][,:;]?\s?\[)[\p{Lu}\d]{2,30}\]|[\p{Lu}\d]{2,30}\](?=,\s))
+    |\[(?=\p{Lu})(?:(?<=[\p{Ll}\p{Han}][,:;]?\s?\[)[\p{Lu}\d]{2,30}\]|[\p{Lu}\d]{2,30}\](?=,\s)|(?:ERROR|INFO|WARN)\])
     |\#(?<=(?:[^\s\#]\ |[\p{Han}:：])\#)\#{2,}+(?![\w\#])
     |\[(?:/[\w-]{1,40}|(?=[\w-]{2,40}\ [\w-]{1,40}=)[^\[\]\n]{5,400})\]
     |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}(?:,(?:\d{1,4}|\*))?|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
@@ -95,6 +95,7 @@ _DELIMITED = regex.compile(
         (?<!\d\*{2,3}|\d\ \*{2,9})(?![\p{Latin}_])
     |(?<![\p{Latin}\d_*)\]])\*\d{4}(?![\p{Latin}\d_*]|[^*\n]{0,80}[^*\s]\*(?![\w*]))
     |(?<=[\p{Han}:：=(（“"'])\*{2,}+(?![\p{Latin}\d_])|(?<=[^\s*]\ )\*{2,}+(?=[.,;:!?)]|\ [^\s*])
+        |(?<=\p{L})(?<!\*[^\n*]{0,80})\*{3,5}+(?![\w*])
     # 10.1000/182, 4.2(b)(ii), 6(1)(f), ABCDE-FGHIJ-KLMNO, codes, BICs, and USA 3–2 FIN
     |(?<![\p{Latin}\d_.,/-])(?:10\.\d{4,5}/[\w.():;+-]{0,80}\w
         |\d{1,3}(?:\.\d{1,3})++(?=\((?:[a-zA-Z]|[ivx]{2,5}|\d++\)\()(?<!\d\.\d{3}))
@@ -175,7 +176,7 @@ _CODE = regex.compile(
     # names and numbers with dots: a.b .a a3.1 1.2.3 127.0.0.1; not 24.12.2024 or 1.000.000
     |(?:[\w\ufffc]{2}|[*?)])\.\p{Ll}|^\.(?:\p{Ll}\w|[A-Z]{2,}$)|\p{L}\d+\.\d|^(?:[A-Z]{2,5}|\d{4,6})\.(?:[A-Z]{2}|[B-HJ-Z])$
     |^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.|\b)){4}
-    |^(?!(?:\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,3}(?:\.\d{3})+)(?![\d.]|-\p{L}))\d+\.\d+\.\d
+    |^(?!(?:\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,3}(?:\.\d{3})+)(?![\d.]|-\p{L}))\d+\.\d+\.(?:\d|[A-Z]\b)
     # groups: yyyy-MM-dd a:b:c:d 1a-2b-3c AB12-CD34-EF56 978-3-16-148410-0 A/C Acked-by
     |^(?:([yYMdDHhmsS])\1++[-./:T]?){2,}$|\w:\w*:\w*:\w
     |^(?=\D*\d)(?:(?P<group>[A-Z\d]{2,}|[a-f\d]{2,}|\d)-){2,}(?&group)|^\d:\d\d-[a-z]{2}-\d{3,6}
@@ -203,7 +204,7 @@ _COMPOUND = regex.compile(r"-\p{Lu}\p{Ll}{2,}+")
 """A word that German adds to a name: do_it-Aufruf."""
 _HINT = re.compile(r"[#%&§*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]")
 _HINT_IN_WORDS = re.compile(
-    r"[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{5}|[A-Z][a-rt-z]\b)"
+    r"[A-Z](?:(?<=[a-z][A-Z])|[A-Z]{4}|[A-Z][a-rt-z]\b)"
     r"|[.:](?:[a-z]|(?<=\s.)[A-Z]{2}|(?<=[A-Z]{2}.)[A-Z])|\(\)"
 )
 """The signs of a text with strings to keep. They are two, because a set of characters alone is
@@ -301,6 +302,7 @@ def _by_rules(text: str) -> Iterator[Span]:
         yield from _blocks(text)
         yield from (Span(*match.span()) for match in _COMPARED.finditer(text))
         yield from find_addresses(text)
+        yield from find_statements(text)
     if "\n" in text and (signers := [*find_signers(text)]):
         yield from signers
         names = {text[slice(*signer)] for signer in signers}

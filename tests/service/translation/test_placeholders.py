@@ -379,3 +379,18 @@ def test_spans_are_in_order_and_do_not_touch(text: str) -> None:
     spans = find_kept(text, KeptStrings(["a", "Z9"]))
     assert all(0 <= span.start < span.end <= len(text) for span in spans)
     assert all(a.end < b.start for a, b in itertools.pairwise(spans))
+
+
+@pytest.mark.parametrize("level", ["ERROR", "INFO", "WARN"])
+def test_the_level_of_a_log_and_the_stars_of_a_hotel_are_kept(level: str) -> None:
+    assert kept(f"[{level}] Disk full") == [f"[{level}]"]
+    assert kept("[LAUGHS] No") == []
+    for stars in ("***", "****", "*****"):
+        assert kept(f"Hotel Bella Vista{stars} in Rom") == [stars]
+        assert kept(f"Das {stars}Hotel Adler{stars} in Rom") == []
+
+
+@pytest.mark.parametrize("code", ["22.110.B", "1.23.C", "10.20.30.D"])
+def test_numbers_with_points_before_a_letter_are_a_code(code: str) -> None:
+    assert kept(f"Maschine ECAM {code} hier") == [code]
+    assert kept("Am 24.12.Das ist") == []
