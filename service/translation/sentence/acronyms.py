@@ -17,14 +17,15 @@ _ENGLISH = {
     "EuGH": "ECJ",
     "EZB": "ECB",
     "IWF": "IMF",
-    "KI": "AI",
     "MESZ": "CEST",
     "MEZ": "CET",
     "MRT": "MRI",
 }
 """By the German one."""
-_GERMAN = {english: german for german, english in _ENGLISH.items()}
+_GERMAN = {english: german for german, english in _ENGLISH.items() if english != "ECB"}
 _OTHERS = {("de", "en"): _ENGLISH, ("en", "de"): _GERMAN}
+_KNOWN = frozenset({*_ENGLISH, *_ENGLISH.values(), "AI", "KI"})
+"""Also those that networks translate themselves, and ECB, which is a mode of ciphers too."""
 _ACRONYM = regex.compile(
     r"(?<![\p{L}\p{N}_.'’&/@#-]|[\p{L}\p{N}_]:)\p{Lu}[\p{L}]{1,4}+(?![\p{L}\p{N}_&/(]|[-.'’]\p{L}|://)"
 )
@@ -40,9 +41,9 @@ def find_acronyms(text: str, source: str, target: str) -> Iterator[Replacement]:
             yield Replacement(*found.span(), others[found[0]])
 
 
-def has_other(word: str, language: str) -> bool:
-    """Whether the acronym of a language is not the other's."""
-    return word in _ENGLISH if language == "de" else word in _GERMAN
+def has_other(word: str) -> bool:
+    """Whether the target may have another acronym."""
+    return word in _KNOWN
 
 
 def other_zone(kept: str, source: str, target: str) -> str:

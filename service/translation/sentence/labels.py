@@ -19,7 +19,11 @@ _PLACE = regex.compile(r"\S+@\S+|(?:https?://|www\.)\S+")
 _COLON = regex.compile(rf"[:：]\s*+(?={MARK})")
 
 
-_HEADING = regex.compile(r"\p{Lu}\p{Ll}++ (?P<number>\d{1,4}[a-z]?)(?=[:.,)]|\s[-–—]|\Z)")
+_HEADING = regex.compile(
+    r"(?!(?:About|After|Auf|Before|Bis|From|Mit|Nach|Nur|Only|Over|Seit|Since|The|Until|Von|Vor) )"
+    r"\p{Lu}\p{Ll}{2,}+ (?P<number>\d{1,3}[a-z]?)(?=[:.,)]|\s[-–—]|\Z)"
+)
+"""A word with its number, which is of no year and no hour."""
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def torn_acronyms(text: str, translation: str, language: str) -> list[Span]:
     found = [
         one
         for one in _CAPITALS.finditer(text)
-        if written.isdisjoint(_forms(one[0])) and not has_other(one[0], language)
+        if written.isdisjoint(_forms(one[0])) and not has_other(one[0])
     ]
     return [
         Span(*one.span())

@@ -12,7 +12,7 @@ from tests.service.translation.sentence.test_stages import prepared, to_itself
 
 ACRONYMS = pytest.mark.parametrize(
     ("german", "english"),
-    [("DDR", "GDR"), ("EZB", "ECB"), ("DSGVO", "GDPR"), ("EuGH", "ECJ"), ("KI", "AI")],
+    [("DDR", "GDR"), ("BIP", "GDP"), ("DSGVO", "GDPR"), ("EuGH", "ECJ")],
 )
 ZONES = pytest.mark.parametrize(("german", "english"), [("MEZ", "CET"), ("MESZ", "CEST")])
 
@@ -28,6 +28,12 @@ def test_an_acronym_is_that_of_the_target(german: str, english: str) -> None:
         assert draft is not None
         assert read(parsed.sentences[0], draft) == text.replace(old, new)
         assert torn_acronyms(text, f"{new} is.", pair[0]) == []
+
+
+def test_ecb_may_be_a_mode_of_ciphers() -> None:
+    assert [one.new for one in find_acronyms("Die EZB sagt", "de", "en")] == ["ECB"]
+    assert [*find_acronyms("CBC and ECB modes", "en", "de")] == []
+    assert torn_acronyms("The ECB and AI.", "Die EZB und KI.", "en") == []
 
 
 @ZONES

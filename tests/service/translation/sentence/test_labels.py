@@ -67,3 +67,9 @@ def test_a_heading_that_is_only_its_number_lost_its_word(
         assert not has_lost_label(text, other, pair)
     assert not has_lost_label(text, f"{number}号", ("en", "zh"))
     assert not has_lost_label(f"{label} {number} is here", f"{number} ist da", pair)
+
+
+@pytest.mark.parametrize("beginning", ["In 1895", "At 5", "Since 12", "Year 1895"])
+def test_a_year_and_an_hour_have_no_label(beginning: str) -> None:
+    number = beginning.split()[1]
+    assert not has_lost_label(f"{beginning}, he won.", f"{number}, gewann er.", ("en", "de"))
