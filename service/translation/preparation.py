@@ -70,7 +70,8 @@ _QUOTATION_MARK = re.compile('["“„»«]')
 _QUOTATION = re.compile(r'["“„»«]([^"“”„»«\n]{3,200})["“”»«]')
 _MOST_PLAIN = 500
 """Characters of a text that is looked at as one sentence first."""
-_WORD = r"(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
+_DAY = r"(?:Mon?|Tues?|Wed|Thu(?:rs?)?|Fri?|Sat?|Sun|[DM]i|(?<=[bmnst] )[DS]o)\b"
+_WORD = rf"(?!{_DAY})(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
 _CLOSED_DAY = "(?:[DFMS][aior] (?:geschlossen|Ruhetag|zu)|[FMSTW][a-z]{2,4} [Cc]losed)\\b"
 _COMMA = r",(?<!\bMon,|\bTue,|\bWed,|\bThu,|\bFri,|\bSat,|\bSun,)(?<!\b[DM][io],|\bFr,|\bS[ao],)"
 """Behind no short name of a day."""

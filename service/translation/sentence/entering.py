@@ -164,7 +164,8 @@ class Entrance:
         elif text[:1].islower() and CLAUSE.match(text):
             ends = not text.endswith((",", ";"))
             stages.append(SentencePart(text, begins=False, ends=ends, target=self._work.target))
-        if text.endswith(SEVERAL) and (last_marks := enter_last_marks(text)):
+        has_marks = text.endswith(SEVERAL) or "..." in text or "…" in text
+        if has_marks and (last_marks := enter_last_marks(text)):
             stages.append(last_marks)
         if sentence.is_in_capitals:
             count_nouns = self.count_pieces if self._has_capitals_for_nouns else None

@@ -20,6 +20,7 @@ _LATIN = re.compile(
     rf"|[a-z]{{1,4}}[,:]?\s(?:[\d⟦]|[Cc]losed\b|[{_CAPITAL}][a-z]{{2,8}}\s\d)"
     r"|[a-z]\.?:?\s(?:geschlossen|zu|Ruhetag)\b)"
     r"|(?:(?<=[\d⟧]\s\w\w\.)|(?<=[\d⟧]\s\w{3}\.)|(?<=[\d⟧]\s\w{4}\.)|(?<=[\d⟧]\s\w\.\w\.))\Z"
+    r"|(?<=[a-z]\s[DFMSTW])(?:on|ues?|ed|hu(?:rs?)?|ri|at|un|[aior])\b"
     rf"|{_JOINED}|(?<=[{_SMALL}][*:_·(])-?[einrms]|(?<=[{_SMALL}]I)n"
     rf"|(?<=[A-Za-z]\.\d)|(?<=\d\.[{_CAPITAL}])"
     r"|(?<=\d-)[a-z]{3}|(?<=\d[snrt][tdh]-)[a-z]|(?<=[a-z]—)[A-Za-z]|(?<=J)änner|(?<=F)eber\b"

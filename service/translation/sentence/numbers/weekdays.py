@@ -1,5 +1,6 @@
-"""Short names of days of the week, in German and English, where they are beside each other or
-before a time: networks copy the second of names that a sign joins, and lose a hyphen."""
+"""Short names of days of the week, in German and English, where they are beside each other, before
+a time or behind a preposition: networks copy the second of names that a sign joins, lose a hyphen,
+and make me of Mi."""
 
 from __future__ import annotations
 
@@ -49,18 +50,32 @@ _CLOSED = regex.compile(
     r"\.?:?\s(?:geschlossen|zu|Ruhetag)(?=\s*(?:$|[,;.)\n]))"
 )
 """A day on which a shop is closed. So may be another word."""
+_PREPOSITIONS = {
+    "de": "am|bis|ab|vom|seit|jeden|nächsten|letzten|kommenden|diesen",
+    "en": "on|by|until|till|from|since|every|next|last|this|before|after",
+}
+_DAY_BEHIND = {
+    code: regex.compile(
+        rf"(?<=\b(?i:{words})\s)(?P<day>{'|'.join(sorted(DAYS[code], reverse=True))})"
+        rf"(?![{_LETTERS}_/-]|\s\p{{Lu}}|\.\p{{L}})(?:\.(?=\W*+\w))?+"
+    )
+    for code, words in _PREPOSITIONS.items()
+}
+"""Not Sun Microsystems."""
 _PARTS_OF_DAYS = {
     code: regex.compile(rf"(?P<day>{day})\.?|(?P<sign>{_SIGN})") for code, day in _ANY_DAY.items()
 }
 
 
 def find_days(text: str, language: str) -> Iterator[Replacement]:
-    """Days beside each other or before a time, as their whole names, with spaces between them, and
-    those on which a shop is closed, in a sentence."""
+    """Days beside each other, before a time or behind a preposition, as their whole names, with
+    spaces between them, and those on which a shop is closed, in a sentence."""
     for joined in _JOINED_DAYS[language].finditer(text):
         days = _PARTS_OF_DAYS[language].sub(lambda part: _part(part, language), joined.group())
         if days != joined.group():
             yield Replacement(*joined.span(), days)
+    for day in _DAY_BEHIND[language].finditer(text):
+        yield Replacement(*day.span(), DAYS[language][day["day"]])
     for closed in _CLOSED.finditer(text) if language == "de" else ():
         yield Replacement(*closed.span(), f"{_part(closed, language)} ist geschlossen")
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.translation.checks.calendar_ranges import DAYS
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.checks.spelled_out import has_spoken_numbers
 from service.translation.language.chinese import HAN
@@ -532,3 +533,23 @@ def test_words_in_lich_are_no_ends_of_sentences_and_go_in_whole(word: str, place
 def test_other_words_with_these_letters_are_none_in_lich(text: str) -> None:
     stage = enter_abbreviations(text, "de", "en")
     assert stage is None or "lich" not in stage.text
+
+
+@pytest.mark.parametrize("language", ["de", "en"])
+def test_a_short_day_behind_a_preposition_goes_in_whole(language: str) -> None:
+    words = {"de": ["am", "bis", "jeden"], "en": ["on", "by", "every"]}[language]
+    for short, day in DAYS[language].items():
+        for word in words:
+            for text in (f"so {word} {{}}", f"gut {word} {{}}, x", f"A {word} {{}}. and 3 b"):
+                stage = enter_abbreviations(text.format(short), language)
+                assert stage is not None
+                assert stage.text.replace(".", "") == text.format(day).replace(".", "")
+                assert has_odd_words(text.format(short), language)
+                assert not USUAL.fullmatch(f"so {word} {short}")
+    for text in ("Sold by Sun Microsystems", "am Montag", "by Frida", "on Fri-day", "bis Mi_a"):
+        assert enter_abbreviations(text, language) is None
+
+
+def test_other_beginnings_of_sentences_are_usual() -> None:
+    for text in ("So ist das", "Do you see it", "Die Frau am Montag", "Monday is here"):
+        assert USUAL.fullmatch(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.translation.sentence.last_marks import enter_last_marks
 from service.translation.sentence.stages import Draft, leave
 from tests.service.translation.sentence.test_stages import prepared
 
@@ -24,3 +25,14 @@ def test_a_sentence_keeps_the_marks_at_its_end(marks: str, written: str) -> None
 def test_one_mark_is_left_to_the_network(end: str) -> None:
     _, (entry,) = prepared(f"He never came{end}", pair=("en", "de"))
     assert leave(entry.stages, Draft("Er kam nie....")) == Draft("Er kam nie....")
+
+
+@pytest.mark.parametrize("dots", ["...", "…"])
+@pytest.mark.parametrize("written", ["..", "....", "." * 30, "….", ".…", "……"])
+def test_dots_within_a_sentence_are_three(dots: str, written: str) -> None:
+    stage = enter_last_marks(f"Hm{dots} maybe.")
+    assert stage is not None
+    assert stage.leave(Draft(f"Hm{written} vielleicht.")).text == f"Hm{dots} vielleicht."
+    assert stage.leave(Draft(f"Vielleicht{written}")).text == "Vielleicht."
+    assert stage.leave(Draft("Hm... ja, 3.5 z. B.")).text == "Hm... ja, 3.5 z. B."
+    assert enter_last_marks("Hm, maybe.") is None
