@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import regex
 
+from model.text.spans import Span
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
 from service.translation.sentence.brackets import closing_place
@@ -32,6 +33,7 @@ _LAST = dict(zip("„“»«\"'‘‚「『", "“”«»\"'’‘」』", stric
 _CLOSING = '“”"»«」』'
 _SINGLE = regex.compile(r"(?P<first>(?<![\p{L}\p{N}])['‘‚`](?=\S))|(?<=\S)['’‘](?![\p{L}\p{N}])")
 """One that begins a quotation, and one that ends it or a genitive."""
+_FIRST_SINGLE, _LAST_SINGLE = frozenset("'‘‚`"), frozenset("'’‘")
 _INCHES = regex.compile(r'\d\s?[”"]')
 _FRENCH = frozenset("«»")
 """Networks write them for some words only, such as “good” in German."""
@@ -145,19 +147,23 @@ class HalfQuotation:
         if draft.text == self.text or len(marks) > 1:
             return draft
         if not marks:
-            place = self._lost(draft.text)
-            return draft if place is None else _with(draft, Replacement(place, place, usual))
+            lost = self._lost(draft.text)
+            return draft if lost is None else _with(draft, Replacement(*lost, usual))
         is_same = _begins(draft.text, marks[0].start()) == begins
         return (
             _with(draft, Replacement(marks[0].start(), marks[0].end(), usual)) if is_same else draft
         )
 
-    def _lost(self, translation: str) -> int | None:
-        """Where the mark of an end belongs."""
+    def _lost(self, translation: str) -> Span | None:
+        """Where the mark of an end belongs, or a single one stands for it."""
+        is_single = not _SINGLE.search(self.text)
         if self._at == 0:
-            return 0
-        is_last = _END.match(self.text, self._at) is not None
-        return closing_place(self.text[self._at - 1], translation) if is_last else None
+            return Span(0, int(is_single and translation[:1] in _FIRST_SINGLE))
+        if _END.match(self.text, self._at) is None:
+            return None
+        place = closing_place(self.text[self._at - 1], translation)
+        is_single = is_single and translation[place - 1 : place] in _LAST_SINGLE
+        return Span(place - is_single, place)
 
 
 def _begins(text: str, at: int) -> bool:

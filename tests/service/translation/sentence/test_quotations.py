@@ -115,7 +115,7 @@ def test_quotations_have_no_single_marks_if_the_sentence_has_none(said: list[str
         assert left(f"'a' {source}", target, "en") == target
 
 
-@pytest.mark.parametrize("mark", ["", "«", "»", '"', "„", "“", "”"])
+@pytest.mark.parametrize("mark", ["", "«", "»", '"', "„", "“", "”", "'", "‘"])
 @pytest.mark.parametrize(
     ("source", "target", "expected"),
     [
