@@ -70,7 +70,7 @@ def _any_of(patterns: Mapping[str, str]) -> str:
 _PATTERNS = {
     pair: regex.compile(
         rf"(?:{_any_of(_HEADS[pair])})(?=:\s|:?\Z)"
-        rf"|(?i:{_any_of(_PHRASES[pair])})(?=\s?[,.!:]?\Z)"
+        rf"|(?i:{_any_of(_PHRASES[pair])})(?=\s?[,.!:]?\Z|, (?:\p{{Lu}}[\p{{L}}.-]*+ ?){{1,3}}\Z)"
     )
     for pair in _HEADS
 }

@@ -13,7 +13,7 @@ from tests.service.translation.sentence.test_stages import prepared, to_itself
 EN_DE, DE_EN = ("en", "de"), ("de", "en")
 
 
-@pytest.mark.parametrize("mark", ["", ",", "!", "."])
+@pytest.mark.parametrize("mark", ["", ",", "!", ".", ", Tom", ", Tom Fry"])
 @pytest.mark.parametrize(
     ("text", "expected", "pair"),
     [
