@@ -20,10 +20,10 @@ _COLON = regex.compile(rf"[:：]\s*+(?={MARK})")
 
 
 _HEADING = regex.compile(
-    r"(?!(?:About|After|Auf|Before|Bis|From|Mit|Nach|Nur|Only|Over|Seit|Since|The|Until|Von|Vor) )"
-    r"\p{Lu}\p{Ll}{2,}+ (?P<number>\d{1,3}[a-z]?)(?=[:.,)]|\s[-–—]|\Z)"
+    r"(?!(?:About|After|Around|Auf|Before|Bis|During|From|Mit|Nach|Nur|Only|Over|Seit|Since|The"
+    r"|Until|Von|Vor) )\p{Lu}\p{Ll}{2,}+ (?P<number>\d{1,4}[a-z]?)(?=[:.,)]|\s[-–—]|\Z)"
 )
-"""A word with its number, which is of no year and no hour."""
+"""A word with its number, and a month with its year; no preposition."""
 
 
 @dataclass(frozen=True)
