@@ -181,8 +181,7 @@ _CODE = regex.compile(
     |^(?:([yYMdDHhmsS])\1++[-./:T]?){2,}$|\w:\w*:\w*:\w
     |^(?=\D*\d)(?:(?P<group>[A-Z\d]{2,}|[a-f\d]{2,}|\d)-){2,}(?&group)|^\d:\d\d-[a-z]{2}-\d{3,6}
     |^(?!I/O|N/A|A/B)[A-Z]/[A-Z]$|^(?:Signed-off|Co-authored|Reviewed|Acked|Tested|Reported)-by$
-    # letters among digits, and capitals within: 1a2b3c 3x4x5 0x1f X209 B-209 a1bC getName aHump
-    # a.GetName
+    # letters among digits, and capitals within: 1a2b3c 3x4x5 0x1f X209 B-209 a1bC getName a.GetName
     |(?<![A-Za-z\d])(?=[A-Za-z\d]{6})[A-Za-z\d]*?(?:\d[A-Za-z]++\d|[A-Za-z]\d++[A-Za-z])
     |^\d{1,5}(?:[x×]\d{1,5}){2,3}(?![.,]?\d)|^0x[\da-f]|^[-+−±]?\d+(?:[.,]\d+)?[eE][-+−]?\d+$|^[a-z]\d-\d{3}|[A-Za-z]\d{3}|[A-Z]-\d{3}|^[A-Z]{3}-[A-Z]$|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
     |^(?=\D*\d).*[a-z][A-Z]|[a-z][A-Z]+[a-z]+[A-Z]
