@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
-from service.translation.sentence.replaced import Replaced, Replacement
+from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
 SEVERAL = ("...", "…", "!!", "??", "!?", "?!")
@@ -36,7 +36,7 @@ class LastMarks:
         last = _LAST.search(draft.text)
         if last and self._marks and {*last.group()} <= _DOTS | {*self._marks}:
             news.append(Replacement(*last.span(), self._marks))
-        return draft.replaced(Replaced(draft.text, news))
+        return draft.changed(news)
 
 
 def enter_last_marks(text: str) -> LastMarks | None:
