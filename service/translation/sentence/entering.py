@@ -165,7 +165,7 @@ class Entrance:
             ends = not text.endswith((",", ";"))
             stages.append(SentencePart(text, begins=False, ends=ends, target=self._work.target))
         has_marks = text.endswith(SEVERAL) or "..." in text or "…" in text
-        if has_marks and (last_marks := enter_last_marks(text)):
+        if has_marks and (last_marks := enter_last_marks(text, self._pair[1])):
             stages.append(last_marks)
         if sentence.is_in_capitals:
             count_nouns = self.count_pieces if self._has_capitals_for_nouns else None

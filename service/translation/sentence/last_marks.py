@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
+from service.translation.language.segmentation import is_spaced
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.stages import Draft
 
@@ -39,8 +40,11 @@ class LastMarks:
         return draft.changed(news)
 
 
-def enter_last_marks(text: str) -> LastMarks | None:
-    """The stage of a sentence; None of one with single marks, or with more than two or three."""
+def enter_last_marks(text: str, target: str) -> LastMarks | None:
+    """The stage of a sentence; None of one with single marks, or with more than two or three, and
+    for languages that have wide marks."""
+    if not is_spaced(target):
+        return None
     last = _LAST.search(text)
     dots = next((one for one in ("...", "…") if one in text), "")
     marks = last.group() if last else ""

@@ -132,27 +132,28 @@ class Quotations:
 @dataclass(frozen=True)
 class HalfQuotation:
     """The stage of a sentence with one mark, of a quotation that other sentences begin or end: the
-    text as it is, where its mark is, and a pair of those for its translation."""
+    text as it is, where its mark is, a pair of those for its translation, and the target's own."""
 
     text: str
     _at: int
     _usual: str
+    _own: str
 
     def leave(self, draft: Draft) -> Draft:
-        """The translation with its one mark as the target writes it, and with that if it is lost at
-        an end."""
+        """The translation with its one mark as the target writes it or the text has it, and with
+        that if it is lost at an end."""
         marks = [*QUOTATION_MARK.finditer(draft.text)]
         begins = _begins(self.text, self._at)
-        usual = self._usual[0 if begins else 1]
+        usual, own = (pair[0 if begins else 1] for pair in (self._usual, self._own))
         if draft.text == self.text or len(marks) > 1:
             return draft
         if not marks:
             lost = self._lost(draft.text)
-            return draft if lost is None else _with(draft, Replacement(*lost, usual))
-        is_same = _begins(draft.text, marks[0].start()) == begins
-        return (
-            _with(draft, Replacement(marks[0].start(), marks[0].end(), usual)) if is_same else draft
-        )
+            return draft if lost is None else _with(draft, Replacement(lost.start, lost.end, usual))
+        mark = marks[0]
+        if mark[0] == own or _begins(draft.text, mark.start()) != begins:
+            return draft
+        return _with(draft, Replacement(mark.start(), mark.end(), usual))
 
     def _lost(self, translation: str) -> Span | None:
         """Where the mark of an end belongs, or a single one stands for it."""
@@ -168,7 +169,8 @@ class HalfQuotation:
 
 def _begins(text: str, at: int) -> bool:
     """Whether the mark there begins a quotation."""
-    return not text[at + 1 : at + 2].isspace() and not text[:at].rstrip("([")[-1:].strip()
+    is_before_word = bool(text[at + 1 : at + 2].strip(".,;:!?)]").strip())
+    return is_before_word and not text[:at].rstrip("([")[-1:].strip()
 
 
 def _with(draft: Draft, replacement: Replacement) -> Draft:
@@ -210,7 +212,7 @@ def enter_quotations(text: str, target: str) -> Quotations | HalfQuotation | Non
         return None
     usual = '""' if set(written) == {'"'} else _USUAL[target]
     if len(written) == 1 and is_spaced(target) and not _INCHES.search(text):
-        return HalfQuotation(text, text.index(written), usual)
+        return HalfQuotation(text, text.index(written), usual, _USUAL[target])
     return Quotations(text, len(written), usual) if _are_paired(written) else None
 
 

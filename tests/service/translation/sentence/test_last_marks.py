@@ -30,9 +30,10 @@ def test_one_mark_is_left_to_the_network(end: str) -> None:
 @pytest.mark.parametrize("dots", ["...", "…"])
 @pytest.mark.parametrize("written", ["..", "....", "." * 30, "….", ".…", "……"])
 def test_dots_within_a_sentence_are_three(dots: str, written: str) -> None:
-    stage = enter_last_marks(f"Hm{dots} maybe.")
+    stage = enter_last_marks(f"Hm{dots} maybe.", "de")
     assert stage is not None
     assert stage.leave(Draft(f"Hm{written} vielleicht.")).text == f"Hm{dots} vielleicht."
     assert stage.leave(Draft(f"Vielleicht{written}")).text == "Vielleicht."
     assert stage.leave(Draft("Hm... ja, 3.5 z. B.")).text == "Hm... ja, 3.5 z. B."
-    assert enter_last_marks("Hm, maybe.") is None
+    assert enter_last_marks("Hm, maybe.", "de") is None
+    assert enter_last_marks("Hm... maybe!!", "zh") is None

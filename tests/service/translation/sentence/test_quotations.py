@@ -129,12 +129,19 @@ def test_quotations_have_no_single_marks_if_the_sentence_has_none(said: list[str
 def test_one_mark_of_a_longer_quotation_is_the_target_s(
     source: str, target: str, expected: str, mark: str
 ) -> None:
-    """Also if the network lost it."""
-    assert left(source, target.replace("|", mark)) == expected
+    """Also if the network lost it. The target's own stand for straight ones, too."""
+    is_own = mark == ("„" if target.startswith("|") else "“")
+    written = target.replace("|", mark)
+    assert left(source, written) == (written if is_own else expected)
     assert (
         left(source, f"{target.replace('|', '')} a „b“ c") == f"{target.replace('|', '')} a „b“ c"
     )
     assert left(source, source) == source
+
+
+@pytest.mark.parametrize("text", ["Geh heim. ”", "Geh heim.”", "Geh heim ”."])
+def test_a_mark_behind_a_space_at_the_end_begins_no_quotation(text: str) -> None:
+    assert left(text, "Go home.'", "en") == "Go home.”"
 
 
 def test_a_lost_mark_within_a_sentence_and_that_of_inches_stay() -> None:
