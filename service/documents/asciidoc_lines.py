@@ -33,7 +33,7 @@ ATTRIBUTES = regex.compile(r"\A\[(?:\]|[\w.#%{,\"'].*\]|\[(?:|[\p{Alpha}_:][^\[\
 ENTRY = regex.compile(r":(?P<name>!?\w[^:\n]*+):(?:[ \t]++(?P<value>.*+)|$)")
 TITLE = regex.compile(r"\.(?P<text>\.?[^ \t.].*+)")
 DIRECTIVE = regex.compile(r"(?:ifn?def|ifeval|endif|include)::.*\]$")
-MACRO = regex.compile(r"(?P<name>\w[\w-]*+)::(?:(?P<target>\S.*?)?)\[(?P<text>.*)\]$")
+MACRO = regex.compile(r"(?P<name>\w[\w-]*+)::(?P<target>(?:[^\s\[][^\[]*+)?)\[(?P<text>.*)\]$")
 BREAK = regex.compile(
     r"(?:'{3,}+|<{3,}+|(?P<char>[-*_])(?P<space>[ ]*+)(?P=char)(?P=space)(?P=char))$"
 )
