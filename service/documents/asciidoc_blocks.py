@@ -7,6 +7,7 @@ Grammar: https://docs.asciidoctor.org/asciidoc/latest/blocks/
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -50,14 +51,14 @@ _NO_ANCHOR = " "
 _COMPOUND = regex.compile(r"--$|[=*_]{4,}+$")
 _LABELS = regex.compile(r"""[\[,\s](?:alt|title)\s*+=\s*+"(?P<text>(?:[^"\\]|\\.)++)\"""")
 _ANCHORS = regex.compile(r"(?:\[\[\[?[^\[\]]++\]?\]\]\s*+|\(\(\([^()]++\)\)\)\s*+)++")
-_MANUAL = regex.compile(r".+\(\w++\)$")
+_MANUAL = re.compile(r".+\(\w++\)$")
 _OPTION = regex.compile(r"[-/<$+]|\W*$")
 _ADDRESS, _REFERENCE = regex.compile(r"\w++://"), regex.compile(r"\{(?P<name>[\w-]++)\}")
 _MOST_OFF = 2
 _HEADED = regex.compile(r"(?!\.)[^\p{L}\p{N}]*+[\p{L}\p{N}]")
 _CODE = regex.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z\d]++)*+")
 _PARTING = regex.compile(r"//(?!/)|(?:ifn?def|ifeval|endif|include)::.*\]$")
-_QUOTATION = regex.compile(r'"(?P<text>.+)"\s*\n-- .++', regex.S)
+_QUOTATION = re.compile(r'"(?P<text>.+)"\s*\n-- .++', re.S)
 
 
 @dataclass

@@ -46,7 +46,7 @@ _BESIDE_LETTERS = r"\p{M}\p{Nd}²³¹⁰⁴-₉"
 _PART, _PART_OF_UNSPACED = (
     regex.compile(
         rf"(?V1)(?P<end>{EMOJI}|{BAR})|{currency}"
-        r"|[²³¹⁰⁴-⁹]++\p{Lu}\p{Ll}?(?!\p{L})"
+        r"|(?<![²³¹⁰⁴-⁹])[²³¹⁰⁴-⁹]++\p{Lu}\p{Ll}?(?!\p{L})"
         rf"|(?P<word>(?:[A-Z\d]{{1,5}}-)?[{letter}][[{letter}]{_BESIDE_LETTERS}]*)"
         rf"|(?!{ranges}){_SIGNS}\p{{M}}*"
     )
