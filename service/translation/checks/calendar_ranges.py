@@ -122,14 +122,14 @@ _AND = {"en": "and|&", "de": "und|sowie|&", "zh": "[和及与跟]"}
 _OR = {"en": "or", "de": "oder", "zh": "或"}
 _LISTS = {
     code: regex.compile(
-        rf"{before}(?:{day})(?:(?P<joint>,?\s(?:{_AND[code]}|{_OR[code]})\s|,\s)(?:{day}))++{behind}"
+        rf"{before}(?:{day})(?:(?P<joint>,?\s(?:{_AND[code]}|{_OR[code]})\s|,\s)(?:{day}))++(?:{behind}|(?P<goes_on>))"
         if code != "zh"
         else rf"(?:{day})(?:(?P<joint>\s?(?:[、，,]|{_AND[code]}|{_OR[code]})\s?)(?:{day}))++"
     )
     for before, behind in _OUTSIDE[:1]
     for code, day in (*((code, _CALENDARS[0].pattern(code, "name")) for code in (*_WORDS, "zh")),)
 }
-"""Several days of the week."""
+"""Several days of the week. `goes_on`: they are part of a longer word."""
 _KINDS_OF_JOINTS = {code: (regex.compile(_OR[code]), regex.compile(_AND[code])) for code in _AND}
 _WRITTEN_JOINTS = {
     "en": (" or ", " and ", ", "),
@@ -181,7 +181,8 @@ def find_calendar_ranges(text: str, source: str, target: str) -> Iterator[Calend
     if source not in _JOINTS or target not in _JOINTS:
         return
     for several in _LISTS[source].finditer(text):
-        yield _several(several, source, target)
+        if source == "zh" or several["goes_on"] is None:
+            yield _several(several, source, target)
     for kind, calendar in enumerate(_CALENDARS):
         for found in _RANGES[kind][source].finditer(text):
             first, last = (calendar.place(found[group], source) for group in ("first", "last"))
