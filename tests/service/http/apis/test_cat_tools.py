@@ -26,7 +26,7 @@ SEGMENTS = (
     "Hi.",
     "Hi <b0>you</b0> there.",
     "<t0/>Press <br1/>OK & go: 5 < 6.",
-    "One. Two three.  Four – “five”.",
+    "One. Two three.  Four – „five“.",
     "  In   spaces ",
 )
 
