@@ -71,7 +71,8 @@ _QUOTATION = re.compile(r'["“„»«]([^"“”„»«\n]{3,200})["“”»«]
 _MOST_PLAIN = 500
 """Characters of a text that is looked at as one sentence first."""
 _DAY = r"(?:Mon?|Tues?|Wed|Thu(?:rs?)?|Fri?|Sat?|Sun|[DM]i|(?<=[bmnst] )[DS]o)\b"
-_WORD = rf"(?!{_DAY})(?:[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]++(?:'[a-z]++)?|[A-Z])"
+_SMALL = "[a-zß-öø-ÿ]++(?:'[a-z]++)?"
+_WORD = rf"(?:{_SMALL}|(?!{_DAY})(?:[A-ZÀ-ÖØ-Þ]{_SMALL}|[A-Z]))"
 _CLOSED_DAY = "(?:[DFMS][aior] (?:geschlossen|Ruhetag|zu)|[FMSTW][a-z]{2,4} [Cc]losed)\\b"
 _COMMA = r",(?<!\bMon,|\bTue,|\bWed,|\bThu,|\bFri,|\bSat,|\bSun,)(?<!\b[DM][io],|\bFr,|\bS[ao],)"
 """Behind no short name of a day."""

@@ -3,6 +3,7 @@ Mindestensachen of Best regards, and Beendet: of Subject:."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import regex
@@ -74,8 +75,13 @@ _PATTERNS = {
     )
     for pair in _HEADS
 }
-OF_LETTER = {source: pattern for (source, _), pattern in _PATTERNS.items()}
-"""By language, what a text is or begins with."""
+MAYBE_OF_LETTER = {
+    source: re.compile(
+        rf"(?:{_any_of(_HEADS[source, target])})(?::|\Z)|(?i:{_any_of(_PHRASES[source, target])})"
+    )
+    for source, target in _HEADS
+}
+"""By language, how a text begins that is such a phrase or has such a head: one cheap look."""
 
 
 def find_of_letter(text: str, source: str, target: str) -> Iterator[Replacement]:

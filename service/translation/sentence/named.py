@@ -10,7 +10,7 @@ import regex
 
 from model.text.spans import disjoint
 from service.translation.sentence.chinese_names import find_chinese_names, may_name_in_chinese
-from service.translation.sentence.letters import OF_LETTER, find_of_letter
+from service.translation.sentence.letters import MAYBE_OF_LETTER, find_of_letter
 from service.translation.sentence.replaced import Replacement
 from service.translation.sentence.whole_names import find_whole_names, may_have_whole_names
 
@@ -56,7 +56,7 @@ def may_name(text: str, language: str) -> bool:
     """Whether a text may have such names, or begin with a greeting."""
     if language == "zh":
         return may_name_in_chinese(text)
-    of_letter = OF_LETTER.get(language)
+    of_letter = MAYBE_OF_LETTER.get(language)
     if (of_letter and of_letter.match(text)) or may_have_whole_names(text):
         return True
     if language == "en":

@@ -68,8 +68,9 @@ _LAST = """
 _INITIALS = [f"{letter}." for letter in string.ascii_uppercase]
 _TITLES = ("Dr.", "Prof.", "Professor")
 _KNOWN = frozenset([*_FIRST.split(), *_INITIALS, *_TITLES])
-_BEFORE_LAST = re.compile(r"\b[A-ZÄÖÜ][a-zäöü]*\.?(?= [A-ZÄÖÜv])")
-"""Of either language: one cheap look."""
+_MAYBE = re.compile(r" (?:[A-ZÄÖÜ]|v[ao]n |e\.|gG)")
+_BEFORE_LAST = re.compile(r"[A-ZÄÖÜ][a-zäöü]*+\.?+(?= [A-ZÄÖÜv])")
+"""Of either language: one cheap look. `_MAYBE`: before the last part of a name or firm."""
 _NAME = regex.compile(
     r"(?<![\p{L}\p{N}_]|[\p{L}\p{N}][-.'’])"
     r"(?:\L<first>(?:[ -]\L<first>)?(?: \p{Lu}\.)?|\p{Lu}\.(?:[ -]?\p{Lu}\.)?|\L<titles>)"
@@ -100,9 +101,9 @@ _LEAST_USUAL = 4.0
 
 def may_have_whole_names(text: str) -> bool:
     """Whether a text may have such names: one cheap look for each kind."""
-    if _MAYBE_FIRM.search(text) is not None:
-        return True
-    return not _KNOWN.isdisjoint(_BEFORE_LAST.findall(text))
+    if _MAYBE.search(text) is None:
+        return False
+    return not _KNOWN.isdisjoint(_BEFORE_LAST.findall(text)) or bool(_MAYBE_FIRM.search(text))
 
 
 def find_whole_names(text: str, source: str, target: str) -> Iterator[Replacement]:
