@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from abc import abstractmethod
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from typing import Any
@@ -59,17 +60,18 @@ class _Completion(RequestModel):
     stream: bool = True
     format: Any = None
 
+    @abstractmethod
     def asked(self) -> object:
         """The messages; None if the model is only to be loaded."""
-        raise NotImplementedError
 
     def saying(self, text: str) -> dict[str, Any]:
         """An answer, or a part of it, without its end."""
         now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         return {"model": self.model, "created_at": now, **self._member(text), "done": False}
 
+    @abstractmethod
     def _member(self, text: str) -> dict[str, Any]:
-        raise NotImplementedError
+        """The field with a part of the answer."""
 
 
 class OllamaChatRequest(_Completion):
