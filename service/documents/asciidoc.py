@@ -11,9 +11,9 @@ from typing import NamedTuple
 import regex
 
 from model.text.spans import Span
-from service.documents.asciidoc_blocks import Blocks
-from service.documents.asciidoc_lines import ANCHOR, BEGIN, TERM, Heading, TextBlock
-from service.documents.asciidoc_text import ParagraphText
+from service.documents.asciidoc_blocks import AdocBlocks
+from service.documents.asciidoc_lines import ANCHOR, BEGIN, TERM, AdocBlock, AdocHeading
+from service.documents.asciidoc_text import AdocText
 from service.documents.segments import Edit, FileOptions, Place, Segment, TextFile, decode
 from service.translation.markup.coded_text import CodedText
 
@@ -47,7 +47,7 @@ class _Reader:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._blocks = Blocks(source, 0, len(source))
+        self._blocks = AdocBlocks(source, 0, len(source))
         blocks = list(self._blocks.read())
         self._anchors = _anchors(source, blocks)
         self.places = [place for block in blocks for place in self._places(block)]
@@ -57,7 +57,7 @@ class _Reader:
         if span := self._blocks.language:
             yield Edit(*span, target)
 
-    def _places(self, block: TextBlock) -> Iterator[Place]:
+    def _places(self, block: AdocBlock) -> Iterator[Place]:
         span = Span(block.start, block.end)
         if block.kind == "label":
             yield self._label(span)
@@ -77,8 +77,8 @@ class _Reader:
         else:
             yield place._replace(write=functools.partial(_write, text, block))
 
-    def _text(self, span: Span, escaped: str, *, has_lines: bool = False) -> ParagraphText:
-        return ParagraphText(
+    def _text(self, span: Span, escaped: str, *, has_lines: bool = False) -> AdocText:
+        return AdocText(
             self._source,
             span,
             is_compatible=self._blocks.is_compatible,
@@ -88,7 +88,7 @@ class _Reader:
             addresses=self._blocks.addresses,
         )
 
-    def _inside(self, text: ParagraphText, escaped: str) -> Iterator[Place]:
+    def _inside(self, text: AdocText, escaped: str) -> Iterator[Place]:
         """The notes and labels in a text."""
         for note in text.notes:
             inside = self._text(note, "]")
@@ -104,11 +104,11 @@ class _Reader:
         return Place(*span, Segment(text), functools.partial(_write_label, is_quoted))
 
 
-def _anchors(source: str, blocks: Sequence[TextBlock]) -> _Anchors:
+def _anchors(source: str, blocks: Sequence[AdocBlock]) -> _Anchors:
     """Of the headings whose names links have, as AsciiDoc makes them of their texts."""
     names = {link["name"].strip() for link in _LINK.finditer(source)}
     known = {name for found in ANCHOR.finditer(source) if (name := found["name"])}
-    headings: dict[str, TextBlock] = {}
+    headings: dict[str, AdocBlock] = {}
     counts: Counter[str] = Counter()
     for block in blocks:
         if block.heading:
@@ -151,7 +151,7 @@ def _write_label(is_quoted: bool, translation: str) -> str:
     return '"' + text.replace('"', '\\"') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
-def _write(text: ParagraphText, block: TextBlock, translation: CodedText) -> str:
+def _write(text: AdocText, block: AdocBlock, translation: CodedText) -> str:
     """A text that begins no other block."""
     written = "\n".join(map(_begun, text.write(translation).split("\n")))
     if block.separator == '"':
@@ -169,7 +169,7 @@ def _begun(line: str) -> str:
 
 
 def _write_heading(
-    heading: Heading, anchor: str, text: ParagraphText, translation: CodedText
+    heading: AdocHeading, anchor: str, text: AdocText, translation: CodedText
 ) -> str:
     """A heading with a line of its length, and the anchor that links have for it."""
     written = _in_one_line(text.write(translation))

@@ -28,9 +28,9 @@ from service.documents.asciidoc_lines import (
     RULE,
     TERM,
     TITLE,
+    AdocBlock,
+    AdocHeading,
     BlockKind,
-    Heading,
-    TextBlock,
     lines_of,
 )
 from service.documents.asciidoc_styles import CODE_STYLES, Metadata, is_text_style
@@ -69,7 +69,7 @@ class _Context:
     is_list: bool = False
 
 
-class Blocks:
+class AdocBlocks:
     """The blocks of a part of a text."""
 
     def __init__(self, source: str, start: int, end: int, separator: str = "") -> None:
@@ -89,7 +89,7 @@ class Blocks:
         self.is_compatible = self.has_breaks = False
         self._end_of_line = "\r\n" if "\r\n" in source[start:end] else "\n"
 
-    def read(self) -> Iterator[TextBlock]:
+    def read(self) -> Iterator[AdocBlock]:
         if not self._separator:
             yield from self._header()
         while self._number < len(self._lines):
@@ -98,7 +98,7 @@ class Blocks:
     def _line(self, number: int) -> str:
         return self._source[slice(*self._lines[number])] if number < len(self._lines) else ""
 
-    def _header(self) -> Iterator[TextBlock]:
+    def _header(self) -> Iterator[AdocBlock]:
         """The title, names, and attributes of a document."""
         while self._number < len(self._lines):
             line = self._line(self._number)
@@ -124,7 +124,7 @@ class Blocks:
             if line and not (ENTRY.match(line) or line.startswith("//") or DIRECTIVE.match(line)):
                 self._number += 1
 
-    def _block(self) -> Iterator[TextBlock]:
+    def _block(self) -> Iterator[AdocBlock]:
         """The block or line that comes next."""
         line, span = self._line(self._number), self._lines[self._number]
         if not line or DIRECTIVE.match(line):
@@ -143,7 +143,7 @@ class Blocks:
             yield from self._attributes(line, span)
         elif found := TITLE.match(line):
             self._number += 1
-            yield TextBlock(span.start + 1, span.end, separator=self._separator)
+            yield AdocBlock(span.start + 1, span.end, separator=self._separator)
         elif found := ENTRY.match(line):
             yield from self._entry(found, span)
         elif self._metadata.style in CODE_STYLES:
@@ -151,7 +151,7 @@ class Blocks:
         else:
             yield from self._text_block(line, span)
 
-    def _text_block(self, line: str, span: Span) -> Iterator[TextBlock]:
+    def _text_block(self, line: str, span: Span) -> Iterator[AdocBlock]:
         if HEADING.match(line):
             yield from self._heading_line()
         elif BREAK.match(line):
@@ -174,7 +174,7 @@ class Blocks:
         else:
             yield from self._plain(line, span)
 
-    def _plain(self, line: str, span: Span) -> Iterator[TextBlock]:
+    def _plain(self, line: str, span: Span) -> Iterator[AdocBlock]:
         if not self._is_text:
             self._open[-1].is_list &= self._number > 0 and bool(self._line(self._number - 1))
         begin = found.end() if (found := ADMONITION.match(line)) else 0
@@ -196,7 +196,7 @@ class Blocks:
         """Whether verse comes next that is the usage of a command."""
         return self._is_manual and self._metadata.style == "verse"
 
-    def _delimited(self, line: str, found: regex.Match[str]) -> Iterator[TextBlock]:
+    def _delimited(self, line: str, found: regex.Match[str]) -> Iterator[AdocBlock]:
         is_compound = bool(_COMPOUND.match(line)) and not self._is_code(line)
         if is_compound and self._metadata.style != "verse":
             self._compound(line)
@@ -230,7 +230,7 @@ class Blocks:
             return True
         return line == "--" and self._is_code_style()
 
-    def _attributes(self, line: str, span: Span) -> Iterator[TextBlock]:
+    def _attributes(self, line: str, span: Span) -> Iterator[AdocBlock]:
         style = _STYLE.match(line)
         if style:
             self._metadata.style = style["style"]
@@ -240,7 +240,7 @@ class Blocks:
         self._number += 1
         yield from self._labels(_LABELS.finditer(line), span.start)
 
-    def _labels_of(self, found: regex.Match[str], start: int) -> Iterator[TextBlock]:
+    def _labels_of(self, found: regex.Match[str], start: int) -> Iterator[AdocBlock]:
         """The texts in the brackets of a macro."""
         begin, text = start + found.start("text"), found["text"]
         if found["name"] == "image":
@@ -249,13 +249,13 @@ class Blocks:
 
     def _labels(
         self, matches: Iterable[regex.Match[str] | None], start: int
-    ) -> Iterator[TextBlock]:
+    ) -> Iterator[AdocBlock]:
         for found in matches:
             if found and is_worded(found["text"]):
                 first, last = found.span("text")
-                yield TextBlock(start + first, start + last, "label")
+                yield AdocBlock(start + first, start + last, "label")
 
-    def _entry(self, found: regex.Match[str], span: Span) -> Iterator[TextBlock]:
+    def _entry(self, found: regex.Match[str], span: Span) -> Iterator[AdocBlock]:
         name, value = found["name"], found["value"] or ""
         begin = span.start + found.start("value")
         if name == _LANGUAGE and _CODE.fullmatch(value):
@@ -270,9 +270,9 @@ class Blocks:
             value = ""
         self._number += 1
         if _SHOWN.fullmatch(name) and is_worded(value) and not value.startswith((":", "pass:")):
-            yield TextBlock(begin, span.end, "value")
+            yield AdocBlock(begin, span.end, "value")
 
-    def _heading_line(self, *, is_title: bool = False) -> Iterator[TextBlock]:
+    def _heading_line(self, *, is_title: bool = False) -> Iterator[AdocBlock]:
         span = self._lines[self._number]
         found = HEADING.match(self._line(self._number))
         if found is None:
@@ -281,11 +281,11 @@ class Blocks:
         anchor = found["anchor"] or self._metadata.anchor or _NO_ANCHOR * is_title
         begin = span.start + found.start("text")
         mark = self._source[span.start : begin]
-        heading = Heading(span.start, mark, None, "", anchor, self._end_of_line)
+        heading = AdocHeading(span.start, mark, None, "", anchor, self._end_of_line)
         self._done()
         if not (is_title and _MANUAL.match(found["text"])):
             end = span.start + found.end("text")
-            yield TextBlock(begin, end, "text", heading, self._separator)
+            yield AdocBlock(begin, end, "text", heading, self._separator)
 
     def _is_underlined(self, signs: str = "=-~^+") -> bool:
         """Whether a heading with a line below comes next."""
@@ -295,16 +295,16 @@ class Blocks:
         is_rule = RULE.match(rule) and rule[0] in signs and abs(len(text) - len(rule)) < _MOST_OFF
         return bool(is_rule) and _HEADED.match(text) is not None
 
-    def _underlined(self, *, is_title: bool = False) -> Iterator[TextBlock]:
+    def _underlined(self, *, is_title: bool = False) -> Iterator[AdocBlock]:
         line, rule = self._lines[self._number], self._lines[self._number + 1]
         anchor = self._metadata.anchor or _NO_ANCHOR * is_title
         sign = self._source[rule.start]
-        heading = Heading(line.start, "", rule, sign, anchor, self._end_of_line)
+        heading = AdocHeading(line.start, "", rule, sign, anchor, self._end_of_line)
         self._done(2)
         if not (is_title and _MANUAL.match(self._source[slice(*line)])):
-            yield TextBlock(*line, "text", heading)
+            yield AdocBlock(*line, "text", heading)
 
-    def _term(self, found: regex.Match[str], span: Span) -> Iterator[TextBlock]:
+    def _term(self, found: regex.Match[str], span: Span) -> Iterator[AdocBlock]:
         """The term of a description, which may begin in its line."""
         self._open[-1].is_list = True
         term = Span(span.start + found.start("term"), span.start + found.end("term"))
@@ -323,7 +323,7 @@ class Blocks:
             end += 1
         self._done(end - self._number)
 
-    def _paragraph(self, start: int) -> Iterator[TextBlock]:
+    def _paragraph(self, start: int) -> Iterator[AdocBlock]:
         """The text from there on."""
         end = self._number + 1
         while not self._ends(self._line(end)):
@@ -348,7 +348,7 @@ class Blocks:
             return True
         return self._open[-1].is_list and bool(ITEM.match(line) or TERM.match(line))
 
-    def _text(self, span: Span, kind: BlockKind) -> Iterator[TextBlock]:
+    def _text(self, span: Span, kind: BlockKind) -> Iterator[AdocBlock]:
         """A text without anchors before it, and what only ends its line or a quotation."""
         start, end = span
         anchors = _ANCHORS.match(self._source, start, end)
@@ -363,9 +363,9 @@ class Blocks:
         end = start + len(shown)
         start += len(text) - len(text.lstrip())
         if start < end:
-            yield TextBlock(start, end, kind, separator=self._separator)
+            yield AdocBlock(start, end, kind, separator=self._separator)
 
-    def _paragraphs(self, lines: Sequence[Span], kind: BlockKind) -> Iterator[TextBlock]:
+    def _paragraphs(self, lines: Sequence[Span], kind: BlockKind) -> Iterator[AdocBlock]:
         """Texts with empty lines between them, and nothing else."""
         for is_text, part in itertools.groupby(lines, self._is_shown):
             if is_text:
@@ -376,12 +376,12 @@ class Blocks:
         text = self._source[slice(*line)]
         return bool(text.strip()) and not _PARTING.match(text)
 
-    def _table(self, sign: str, lines: Sequence[Span], attributes: str) -> Iterator[TextBlock]:
+    def _table(self, sign: str, lines: Sequence[Span], attributes: str) -> Iterator[AdocBlock]:
         if not lines:
             return
         for cell in cells_of(self._source, Span(lines[0].start, lines[-1].end), sign, attributes):
             if cell.style == "a":
-                found = Blocks(self._source, cell.start, cell.end, cell.separator).read()
+                found = AdocBlocks(self._source, cell.start, cell.end, cell.separator).read()
             elif cell.style not in ("l", "m"):
                 kind: BlockKind = "lines" if cell.style == "v" else "text"
                 found = self._paragraphs(lines_of(self._source, cell.start, cell.end), kind)
@@ -390,7 +390,7 @@ class Blocks:
             for block in found:
                 yield self._in_cell(block, cell, lines[0])
 
-    def _in_cell(self, block: TextBlock, cell: Cell, first: Span) -> TextBlock:
+    def _in_cell(self, block: AdocBlock, cell: Cell, first: Span) -> AdocBlock:
         """A text in a cell. In the first line of a table one line alone would be a heading."""
         is_wrapped = block.start <= first.end < block.end and cell.separator in ("|", "!")
         before = self._end_of_line * (is_wrapped and block.kind == "text")

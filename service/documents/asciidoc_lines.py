@@ -56,7 +56,7 @@ ANCHOR = regex.compile(
 BlockKind = Literal["text", "lines", "value", "label"]
 
 
-class Heading(NamedTuple):
+class AdocHeading(NamedTuple):
     """A heading: where its line begins, the mark before its text, the line below it and the sign of
     this, the anchor that it has, and how lines end."""
 
@@ -68,7 +68,7 @@ class Heading(NamedTuple):
     end_of_line: str
 
 
-class TextBlock(NamedTuple):
+class AdocBlock(NamedTuple):
     """A text and where it stands. `kind`: with marks; with lines that stay; of an attribute of the
     document; of an attribute in brackets. `separator`: of the cells of a table around it. `before`:
     the line break that must stay before it."""
@@ -76,7 +76,7 @@ class TextBlock(NamedTuple):
     start: int
     end: int
     kind: BlockKind = "text"
-    heading: Heading | None = None
+    heading: AdocHeading | None = None
     separator: str = ""
     before: str = ""
 

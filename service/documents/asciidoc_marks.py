@@ -102,7 +102,7 @@ _SINGLES = frozenset({"anchor", "indexterm", "footnoteref"})
 _LINKS = frozenset({"link", "mailto", "xref", "indexterm2"})
 
 
-class Mark(NamedTuple):
+class AdocMark(NamedTuple):
     """A mark and the text in it. `written`: the mark before and after this text; a `char` is this
     character."""
 
@@ -114,7 +114,7 @@ class Mark(NamedTuple):
     attributes: str = ""
 
 
-class Marks:
+class AdocMarks:
     """The marks of a part of a text, in order, without those in others. Linear time."""
 
     def __init__(
@@ -128,7 +128,7 @@ class Marks:
         self._closing: set[str] = set()
         self._bound = Span(0, 0)
 
-    def __iter__(self) -> Iterator[Mark]:
+    def __iter__(self) -> Iterator[AdocMark]:
         position = self._span.start
         while start := self._start.search(self._text, position, self._span.end):
             found = self._mark(start)
@@ -142,7 +142,7 @@ class Marks:
             return start.start() + 1
         return start.end() if start["macro"] is None else start.end() - 1
 
-    def _mark(self, start: regex.Match[str]) -> Mark | None:
+    def _mark(self, start: regex.Match[str]) -> AdocMark | None:
         if start["escape"]:
             return self._escape(start)
         if start["mark"]:
@@ -159,23 +159,23 @@ class Marks:
             return self._paired("link", start, "))", self._text.startswith("(((", start.start()))
         return self._other(start)
 
-    def _other(self, start: regex.Match[str]) -> Mark | None:
+    def _other(self, start: regex.Match[str]) -> AdocMark | None:
         span = start.span()
         if start["hidden"]:
             return self._paired("single", start, ")))")
         if start["anchor"] or start["name"] in _WITHOUT_TEXT:
-            return Mark("single", *span, Span(*span))
+            return AdocMark("single", *span, Span(*span))
         if start["name"] in CHARACTERS:
-            return Mark("char", *span, Span(*span), CHARACTERS[start["name"]])
+            return AdocMark("char", *span, Span(*span), CHARACTERS[start["name"]])
         if start["email"]:
-            return Mark("address", *span, Span(*span))
+            return AdocMark("address", *span, Span(*span))
         if start["name"] and (found := self._named_address(start)):
             return found
         if start["entity"] and len(char := html.unescape(start["entity"])) == 1:
-            return Mark("char", *span, Span(*span), char)
-        return Mark("word", *span, Span(*span))
+            return AdocMark("char", *span, Span(*span), char)
+        return AdocMark("word", *span, Span(*span))
 
-    def _quotation(self, start: regex.Match[str]) -> Mark | None:
+    def _quotation(self, start: regex.Match[str]) -> AdocMark | None:
         """A quotation mark whose other one is there, or an apostrophe."""
         quote, span = start["quote"], start.span()
         if closing := _CLOSING.get(quote):
@@ -187,12 +187,12 @@ class Marks:
         else:
             code = self._constrained(span[0], "`", span[0] + 1) if quote[0] == "`" else Span(0, 0)
             if code.end > code.start:
-                return Mark("code", span[0], code.end + 1, code, "`")
+                return AdocMark("code", span[0], code.end + 1, code, "`")
             if quote != "`'":
                 return None
-        return Mark("char", *span, Span(*span), _QUOTES[quote])
+        return AdocMark("char", *span, Span(*span), _QUOTES[quote])
 
-    def _escape(self, start: regex.Match[str]) -> Mark | None:
+    def _escape(self, start: regex.Match[str]) -> AdocMark | None:
         """What stands for itself because of a backslash."""
         escaped = self._start.match(self._text, start.end(), self._span.end)
         if escaped is None or escaped["escape"]:
@@ -200,22 +200,22 @@ class Marks:
         inside = Span(start.end(), start.end() + len(escaped["mark"] or ""))
         found = self._mark(escaped)
         if escaped["mark"] and found:
-            return Mark("char", start.start(), inside.end, inside, escaped["mark"])
+            return AdocMark("char", start.start(), inside.end, inside, escaped["mark"])
         return (
-            Mark("word", start.start(), found.end, Span(start.start(), found.end))
+            AdocMark("word", start.start(), found.end, Span(start.start(), found.end))
             if found
             else None
         )
 
     def _paired(
         self, kind: MarkKind, start: regex.Match[str], closing: str, is_none: bool = False
-    ) -> Mark | None:
+    ) -> AdocMark | None:
         """What ends with `closing`."""
         end = -1 if is_none else self._find(closing, start.end())
         if end < 0:
             return None
         inside = Span(start.end(), end)
-        return Mark(kind, start.start(), end + len(closing), inside, start.group())
+        return AdocMark(kind, start.start(), end + len(closing), inside, start.group())
 
     def _find(self, closing: str, position: int) -> int:
         """Where this begins at or behind the position, or -1."""
@@ -226,7 +226,7 @@ class Marks:
             self._missing.add(closing)
         return end
 
-    def _quoted(self, start: regex.Match[str]) -> Mark | None:
+    def _quoted(self, start: regex.Match[str]) -> AdocMark | None:
         mark, attributes = start["mark"], start["attrs"] or ""
         if mark in ("^", "~"):
             content = _SCRIPT.match(self._text, start.end(), self._span.end)
@@ -242,7 +242,7 @@ class Marks:
         if not is_closed:
             return None
         kind: MarkKind = "code" if mark in _CODE else "pair"
-        return Mark(kind, start.start(), inside.end + len(mark), inside, mark, attributes)
+        return AdocMark(kind, start.start(), inside.end + len(mark), inside, mark, attributes)
 
     def _constrained(self, start: int, mark: str, begin: int) -> Span:
         """What is between two marks that stand at no letters."""
@@ -256,7 +256,7 @@ class Marks:
             return Span(begin, begin)
         return Span(begin, end.start())
 
-    def _xref(self, start: regex.Match[str]) -> Mark | None:
+    def _xref(self, start: regex.Match[str]) -> AdocMark | None:
         found = self._paired("word", start, ">>")
         if found is None:
             return None
@@ -266,16 +266,16 @@ class Marks:
         while self._text[comma + 1].isspace():
             comma += 1
         opening = self._text[start.start() : comma + 1]
-        return Mark("link", found.start, found.end, Span(comma + 1, found.inside.end), opening)
+        return AdocMark("link", found.start, found.end, Span(comma + 1, found.inside.end), opening)
 
-    def _address(self, start: regex.Match[str]) -> Mark | None:
+    def _address(self, start: regex.Match[str]) -> AdocMark | None:
         if self._text.startswith("[", start.end()) and start.end() < self._span.end:
             return self._bracketed("link", start.start(), start.end())
         address = start["address"].rstrip(");:!?")
         end = start.start() + len(address)
-        return Mark("address", start.start(), end, Span(start.start(), end))
+        return AdocMark("address", start.start(), end, Span(start.start(), end))
 
-    def _named_address(self, start: regex.Match[str]) -> Mark | None:
+    def _named_address(self, start: regex.Match[str]) -> AdocMark | None:
         """A link whose address begins with an attribute."""
         path = _PATH.match(self._text, start.end(), self._span.end)
         end = path.end() if path else start.end()
@@ -287,9 +287,9 @@ class Marks:
             return None
         end = start.end() + len(self._text[start.end() : end].rstrip(".:?"))
         span = Span(start.start(), end)
-        return Mark("address", *span, span, attributes="[" * self._addresses[start["name"]])
+        return AdocMark("address", *span, span, attributes="[" * self._addresses[start["name"]])
 
-    def _macro(self, start: regex.Match[str]) -> Mark | None:
+    def _macro(self, start: regex.Match[str]) -> AdocMark | None:
         if start.end() >= self._bound.end:
             bound = _BOUND.search(self._text, start.end(), self._span.end)
             self._bound = Span(start.end(), bound.start() if bound else self._span.end)
@@ -309,7 +309,7 @@ class Marks:
             kind = "single"
         return self._bracketed(kind, start.start(), bracket)
 
-    def _bracketed(self, kind: MarkKind, start: int, bracket: int) -> Mark | None:
+    def _bracketed(self, kind: MarkKind, start: int, bracket: int) -> AdocMark | None:
         """What has its text in the brackets that begin there, with those of marks in it."""
         if "]" in self._missing:
             return None
@@ -325,7 +325,7 @@ class Marks:
             position = end.end()
             if not depth:
                 inside = Span(bracket + 1, position - 1)
-                return Mark(kind, start, position, inside, self._text[start : bracket + 1])
+                return AdocMark(kind, start, position, inside, self._text[start : bracket + 1])
         if position == bracket + 1:
             self._missing.add("]")
         return None

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import regex
 
-from service.documents.asciidoc_marks import Mark
+from service.documents.asciidoc_marks import AdocMark
 
 _BEFORE, _AFTER = regex.compile(r"[\w;:}<>&]"), regex.compile(r"\w")
 """What a mark may not stand beside."""
@@ -36,19 +36,19 @@ OWN = regex.compile(r"\{(?:empty|nbsp|vbar|zwsp)\}|&#\d+;")
 """What stands for a sign that would be read as a mark."""
 
 
-class Piece(NamedTuple):
+class AdocPiece(NamedTuple):
     """A part of a translation. `mark`: how it is written depends on what is around it."""
 
     kind: Literal["text", "code", "open", "close"]
     written: str
     number: int = -1
-    mark: Mark | None = None
+    mark: AdocMark | None = None
 
 
 class Joined:
     """The pieces beside each other. `written`: how; `spans`: where their marks stand."""
 
-    def __init__(self, pieces: list[Piece], *, is_compatible: bool) -> None:
+    def __init__(self, pieces: list[AdocPiece], *, is_compatible: bool) -> None:
         """`is_compatible`: see Marks."""
         self._pieces, self._is_compatible = pieces, is_compatible
         self._edges = [("", ""), *map(_edges, pieces), ("", "")]
@@ -91,7 +91,7 @@ class Joined:
             return self._code(place, mark)
         return self._link(place, mark)
 
-    def _pair(self, place: int, mark: Mark) -> str:
+    def _pair(self, place: int, mark: AdocMark) -> str:
         piece, sign = self._pieces[place], mark.written
         if piece.number in self._long and len(sign) == 1 and sign not in "^~":
             sign = ("_" if sign == "'" else sign) * 2
@@ -100,7 +100,7 @@ class Joined:
         is_role = len(sign) > 1 and self._around(place)[0] == "]"
         return f"{_EMPTY * is_role}{mark.attributes}{sign}"
 
-    def _code(self, place: int, mark: Mark) -> str:
+    def _code(self, place: int, mark: AdocMark) -> str:
         written = self._pieces[place].written
         before, after = self._around(place)
         is_tick, sign, attributes = mark.written == "`", mark.written, mark.attributes
@@ -114,7 +114,7 @@ class Joined:
         inside = written[len(attributes) :]
         return f"{_EMPTY * (before == ']')}{attributes}{sign}{inside}{sign}"
 
-    def _link(self, place: int, mark: Mark) -> str:
+    def _link(self, place: int, mark: AdocMark) -> str:
         """An address or a macro. What begins or ends with a mark of a pair needs nothing."""
         written, following = self._pieces[place].written, self._pieces[place + 1 :][:_FOLLOWING]
         before = self._around(place)[0]
@@ -140,7 +140,7 @@ class Joined:
         return mark is not None and mark.kind == "pair"
 
 
-def _edges(piece: Piece) -> tuple[str, str]:
+def _edges(piece: AdocPiece) -> tuple[str, str]:
     """The first and the last sign of a piece, whatever is around it."""
     mark = piece.mark
     if mark and mark.kind == "pair":
@@ -150,7 +150,7 @@ def _edges(piece: Piece) -> tuple[str, str]:
     return piece.written[:1], piece.written[-1:]
 
 
-def spaced(pieces: list[Piece]) -> Iterator[Piece]:
+def spaced(pieces: list[AdocPiece]) -> Iterator[AdocPiece]:
     """The pieces with no sign of a mark in a text, and a space behind others with a sign of a
     script."""
     for piece, following in itertools.zip_longest(pieces, pieces[1:]):
@@ -160,7 +160,7 @@ def spaced(pieces: list[Piece]) -> Iterator[Piece]:
         yield piece
         is_joined = following and following.written[:1].strip() and piece.kind != "open"
         if is_joined and _SCRIPT.search(piece.written):
-            yield Piece("text", " ")
+            yield AdocPiece("text", " ")
 
 
 def _safe(text: str) -> str:
@@ -172,9 +172,9 @@ def _safe(text: str) -> str:
     return "".join(parts)
 
 
-def kept(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def kept(pieces: Iterator[AdocPiece]) -> Iterator[AdocPiece]:
     """The pieces without marks around nothing."""
-    found: list[Piece] = []
+    found: list[AdocPiece] = []
     for piece in pieces:
         last = next((n for n in (-1, -2) if len(found) >= -n and found[n].kind == "open"), 0)
         is_empty = last and (

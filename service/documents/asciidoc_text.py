@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Set
 import regex
 
 from model.text.spans import Span
-from service.documents.asciidoc_marks import Mark, Marks
-from service.documents.asciidoc_pieces import OWN, Joined, Piece, kept, spaced
+from service.documents.asciidoc_marks import AdocMark, AdocMarks
+from service.documents.asciidoc_pieces import OWN, AdocPiece, Joined, kept, spaced
 from service.documents.inline import InlineText, joint
 from service.documents.segments import inner, is_worded
 from service.translation.language.segmentation import has_letters
@@ -29,7 +29,7 @@ _MOST_NESTED = 10
 _REFERENCES = {sign: f"&#{ord(sign)};" for sign in ']=,"!'} | {"|": "{vbar}"}
 
 
-class ParagraphText:
+class AdocText:
     """The marks of a paragraph as codes, and the way back."""
 
     def __init__(
@@ -50,7 +50,7 @@ class ParagraphText:
         self.labels: list[Span] = []
         self._source, self._is_compatible, self._has_lines = source, is_compatible, has_lines
         self._escaped, self._anchors, self._addresses = escaped, anchors or {}, addresses or {}
-        self._marks: dict[int, Mark] = {}
+        self._marks: dict[int, AdocMark] = {}
         self._add_all(span, 0)
 
     def write(self, translation: CodedText) -> str:
@@ -70,7 +70,7 @@ class ParagraphText:
     def _add_all(self, span: Span, depth: int, escaped: str = "") -> None:
         position = span.start
         if depth < _MOST_NESTED:
-            marks = Marks(
+            marks = AdocMarks(
                 self._source,
                 span,
                 is_compatible=self._is_compatible,
@@ -101,7 +101,7 @@ class ParagraphText:
             text = text.replace(f"\\{sign}", sign)
         self.inline.add(text)
 
-    def _add(self, mark: Mark, depth: int) -> None:
+    def _add(self, mark: AdocMark, depth: int) -> None:
         written = _SPACES.sub(" ", self._source[mark.start : mark.end])
         if mark.kind == "pair":
             self._marks[self.inline.open("", "", is_script=mark.written in "^~")] = mark
@@ -120,7 +120,7 @@ class ParagraphText:
         else:
             self._add_whole(mark, self._with_anchor(written))
 
-    def _add_char(self, mark: Mark, written: str) -> None:
+    def _add_char(self, mark: AdocMark, written: str) -> None:
         if written[0] in "{&":
             self.inline.char(mark.written, written)
         else:
@@ -134,7 +134,7 @@ class ParagraphText:
         anchor = self._anchors.get(name, name)
         return f"<<{anchor}{sign}{text}>>" if written.endswith(">>") else f"<<{anchor}{sign}{text}"
 
-    def _add_link(self, mark: Mark, written: str, depth: int) -> None:
+    def _add_link(self, mark: AdocMark, written: str, depth: int) -> None:
         """A link. Its brackets may have attributes behind the text."""
         start, end = mark.inside
         opening, closing = mark.written, self._source[end : mark.end]
@@ -161,15 +161,15 @@ class ParagraphText:
         self._add_all(Span(start, end), depth + 1, escaped)
         self.inline.close()
 
-    def _add_whole(self, mark: Mark, written: str) -> None:
+    def _add_whole(self, mark: AdocMark, written: str) -> None:
         self._marks[len(self.inline.spellings)] = mark
         self.inline.word(written)
 
-    def _open_link(self, mark: Mark, opening: str, closing: str, escaped: str) -> None:
+    def _open_link(self, mark: AdocMark, opening: str, closing: str, escaped: str) -> None:
         number = self.inline.open(opening, closing)
         self._marks[number] = mark._replace(attributes=escaped)
 
-    def _add_note(self, mark: Mark) -> None:
+    def _add_note(self, mark: AdocMark) -> None:
         """A note, whose text is a place of its own."""
         if has_letters(self._source[slice(*mark.inside)]):
             self.notes.append(mark.inside)
@@ -178,7 +178,7 @@ class ParagraphText:
         else:
             self.inline.single(self._source[mark.start : mark.end])
 
-    def _add_image(self, mark: Mark) -> None:
+    def _add_image(self, mark: AdocMark) -> None:
         label = LABEL.match(self._source, *mark.inside)
         if label is None or not is_worded(label["text"]):
             self.inline.single(self._source[mark.start : mark.end])
@@ -191,11 +191,11 @@ class ParagraphText:
         )
         self.inline.single(f"{before}{inner(span.start - 1, span.end)}{behind}")
 
-    def _pieces(self, translation: CodedText) -> Iterator[Piece]:
+    def _pieces(self, translation: CodedText) -> Iterator[AdocPiece]:
         escaped = [self._escaped]
         for part in translation.parts:
             if isinstance(part, str):
-                yield Piece("text", _written(part, "".join(escaped)))
+                yield AdocPiece("text", _written(part, "".join(escaped)))
                 continue
             spelling, mark = self.inline.spellings[part.number], self._marks.get(part.number)
             if part.kind == "open":
@@ -207,12 +207,12 @@ class ParagraphText:
                     else ""
                 )
                 escaped.append(signs)
-                yield Piece("open", spelling.written, part.number, mark)
+                yield AdocPiece("open", spelling.written, part.number, mark)
             elif part.kind == "close":
                 escaped.pop()
-                yield Piece("close", spelling.closing, part.number, mark)
+                yield AdocPiece("close", spelling.closing, part.number, mark)
             else:
-                yield Piece("code", spelling.written, part.number, mark)
+                yield AdocPiece("code", spelling.written, part.number, mark)
 
 
 def _written(text: str, escaped: str) -> str:
@@ -225,7 +225,7 @@ def _written(text: str, escaped: str) -> str:
 
 def _flat(text: str, span: Span, is_compatible: bool, depth: int = 0) -> Iterator[tuple[int, int]]:
     """Where the marks of a text stand, with those in others."""
-    for mark in Marks(text, span, is_compatible=is_compatible, addresses={}):
+    for mark in AdocMarks(text, span, is_compatible=is_compatible, addresses={}):
         yield mark.start, mark.end
         if mark.kind in ("pair", "link") and depth < _MOST_NESTED:
             yield from _flat(text, mark.inside, is_compatible, depth + 1)
